@@ -1,0 +1,1 @@
+"""What learners are given: the clock, the embedder, the records, the store."""

@@ -1,0 +1,264 @@
+"""One SQLite file: opened with care, safe from several threads and processes, atomic, erasable."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+APPLICATION_ID = 0x6D656D6C  # "meml": tells our files from others
+SCHEMA_VERSION = 1
+BUSY_SECONDS = 60.0
+READ_ONLY = "the file or its folder is read-only; make both writable, or copy the file elsewhere"
+
+SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE memories (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    memory_id TEXT NOT NULL UNIQUE,
+    app_name TEXT NOT NULL, user_id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT,
+    topic TEXT NOT NULL,
+    created_at REAL NOT NULL, updated_at REAL NOT NULL, expires_at REAL, invalidated_at REAL,
+    importance REAL NOT NULL, half_life_days REAL NOT NULL,
+    embedding BLOB NOT NULL, record TEXT NOT NULL);
+CREATE INDEX memories_of_owner ON memories (app_name, user_id, scope, session_id, topic);
+CREATE INDEX memories_of_app ON memories (app_name, topic) WHERE scope = 'app';
+CREATE TABLE conversations (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_name TEXT NOT NULL, user_id TEXT NOT NULL, source_id TEXT NOT NULL,
+    source_type TEXT NOT NULL, at REAL NOT NULL, messages TEXT NOT NULL,
+    UNIQUE (app_name, user_id, source_id));
+CREATE TABLE revoked (
+    app_name TEXT NOT NULL, user_id TEXT NOT NULL, source_id TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (app_name, user_id, source_id)) WITHOUT ROWID;
+"""
+
+PRAGMAS = """
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA synchronous = NORMAL;
+"""
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class StoreError(ValueError):
+    """The file cannot serve as a store; the message names it and the way out."""
+
+
+class Database:
+    """A connection to the store's file, shared by threads under one lock.
+
+    Write-ahead logging lets others read during a write; a write waits up to BUSY_SECONDS for another
+    process's. Deleted content is overwritten with zeros. Raises StoreError, before anything is written,
+    for a path that cannot be opened and a file that is foreign, newer or damaged.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = _check_path(path)
+        self.on_stale: Callable[[], None] = lambda: None
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._db: sqlite3.Connection | None = None
+        self._of_parents: list[sqlite3.Connection | None] = []
+        self._pid = os.getpid()
+        self._connect()
+
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock under which threads take turns; whoever holds it may use the connection."""
+        if self._pid != os.getpid():
+            self._leave_parent()
+        return self._lock
+
+    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """All rows that `sql` gives."""
+        with self.lock:
+            cursor = self.execute(sql, values)
+            try:
+                return cursor.fetchall()
+            except sqlite3.DatabaseError as error:  # damage may show only in a later row
+                raise self._explained(error) from error
+
+    def execute(self, sql: str, values: Values = ()) -> sqlite3.Cursor:
+        """Run one statement; SQLite's errors come back as StoreError with the cure."""
+        with self.lock:
+            try:
+                return self._connection().execute(sql, values)
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.DatabaseError as error:
+                raise self._explained(error) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes in the block land together or not at all, also if the process is killed.
+
+        Other writers wait. A block inside a block is undone alone when it fails.
+        """
+        with self.lock:
+            name = f"s{self._depth}"
+            begin, commit, undo = ("BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK"])
+            if self._depth:
+                begin, commit = f"SAVEPOINT {name}", f"RELEASE {name}"
+                undo = [f"ROLLBACK TO {name}", f"RELEASE {name}"]
+            self.execute(begin)
+            self._depth += 1
+            try:
+                yield
+                self.execute(commit)
+            except BaseException:
+                self._roll_back(undo)
+                raise
+            finally:
+                self._depth -= 1
+
+    def version(self) -> int:
+        """A number that changes when another connection has changed the file."""
+        return int(self.rows("PRAGMA data_version")[0][0])
+
+    def check_outside_transaction(self, action: str) -> None:
+        """Raise StoreError inside a transaction: bytes can be erased only once it has ended."""
+        with self.lock:
+            if self._depth:
+                raise StoreError(f"{action} inside transaction(): call it after the block has ended")
+
+    def purge(self) -> None:
+        """Rewrite the file without its free pages and empty the write-ahead log."""
+        self.check_outside_transaction("purge")
+        with self.lock:
+            self.execute("VACUUM")
+            busy = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+        if busy:
+            raise StoreError(
+                f"{self.path}: deleted text is still in the log, because another process reads the file; "
+                "close it there, then call purge() again"
+            )
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self.lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            if self._of_parents and self.path == ":memory:":
+                raise StoreError("a store in memory cannot be used after a fork; give it a file path")
+            raise StoreError(f"{self.path} is closed; open it again with MemoryStore(path)")
+        return self._db
+
+    def _leave_parent(self) -> None:
+        """In a forked child: connect anew. The parent's connection must not be used here, nor closed, and
+        its lock may be held by a thread that does not exist here."""
+        self._of_parents.append(self._db)
+        was_open, self._db = self._db is not None, None
+        self._pid, self._depth, self._lock = os.getpid(), 0, threading.RLock()
+        self.on_stale()
+        if was_open and self.path != ":memory:":
+            self._connect()
+
+    def _connect(self) -> None:
+        try:
+            self._db = sqlite3.connect(
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._refuse_foreign()
+            self._db.executescript(PRAGMAS)
+            self._use_write_ahead_log()
+            self._create_schema()
+        except sqlite3.Error as error:
+            self.close()
+            raise self._explained(error) from error
+        except StoreError:
+            self.close()
+            raise
+
+    def _refuse_foreign(self) -> None:
+        # One statement, one moment: another process may be creating this very file.
+        sql = (
+            "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+            " FROM pragma_application_id, pragma_user_version"
+        )
+        owner, version, tables = self._connection().execute(sql).fetchone()
+        if owner == APPLICATION_ID and version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.path} was written by a newer version (format {version}, this one knows "
+                f"{SCHEMA_VERSION}); update the workbook, or open another file"
+            )
+        if owner != APPLICATION_ID and (owner or version or tables):
+            raise StoreError(f"{self.path} is another program's database; choose another path for the store")
+
+    def _use_write_ahead_log(self) -> None:
+        # SQLite does not wait when several processes switch the mode at once, so we do.
+        deadline = time.monotonic() + BUSY_SECONDS
+        while self.path != ":memory:" and self._value("PRAGMA journal_mode") != "wal":
+            try:
+                if self._value("PRAGMA journal_mode = WAL") != "wal":
+                    raise StoreError(f"{self.path}: this disk cannot keep a log; choose a local folder")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _create_schema(self) -> None:
+        if self._value("PRAGMA application_id") == APPLICATION_ID:
+            return
+        with self.transaction():
+            if self._value("PRAGMA application_id") != APPLICATION_ID:
+                for statement in SCHEMA.split(";"):
+                    self.execute(statement)
+                self.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                self.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _value(self, sql: str) -> Any:
+        return self._connection().execute(sql).fetchone()[0]
+
+    def _roll_back(self, statements: list[str]) -> None:
+        self.on_stale()
+        # SQLite has already rolled back by itself after a full disk or an I/O error.
+        if self._db is not None and self._db.in_transaction:
+            for statement in statements:
+                self._db.execute(statement)
+
+    def _explained(self, error: sqlite3.Error) -> StoreError:
+        text = str(error)
+        cures = {
+            "not a database": "it is not a memory store; choose another path for the store",
+            "malformed": "the file is damaged; restore a backup, or start with a new file",
+            "disk I/O error": "the disk failed or is full; make room and try again",
+            "is full": "the disk is full; make room and try again",
+            "readonly": READ_ONLY,
+            "unable to open": "it cannot be opened here; check that the folder exists and is writable",
+            "locked": "another process has been writing for too long; let it finish and try again",
+        }
+        cure = next((cure for sign, cure in cures.items() if sign in text), "see SQLite's message")
+        return StoreError(f"{self.path}: {cure} ({text})")
+
+
+def _check_path(path: str | os.PathLike[str]) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path={path!r:.60} is not a path; pass a file name or ':memory:'")
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise ValueError(f"path={text!r} names no file; pass a file name or ':memory:'")
+    if text == ":memory:":
+        return text
+    try:
+        path = Path(text).resolve()
+        if path.is_dir():
+            raise StoreError(f"{text} is a folder; pass the path of a file in it")
+        if not path.parent.is_dir():
+            raise StoreError(f"{text}: there is no folder {path.parent}; make it first")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise StoreError(f"{path}: {READ_ONLY}")
+        os.fsencode(path)
+    except (OSError, UnicodeError, RuntimeError) as error:
+        raise StoreError(f"path={text[:60]!r} cannot be opened ({error}); pass another path") from None
+    return str(path)

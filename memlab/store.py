@@ -1,0 +1,520 @@
+"""Memories in one SQLite file. The store is the isolation boundary: nothing is read without an owner.
+
+The layout follows "Mini-project 5: build a memory system", Part 3: what a WHERE clause needs is a column,
+the rest is JSON. Ranking needs its numbers as columns too; they stay in memory, one block an owner,
+until the database changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from memlab import clock
+from memlab.blocks import COLUMNS, Block, BlockCache, Floats, Matches
+from memlab.database import Database, StoreError
+from memlab.embedding import Embedder, hash_embed
+from memlab.messages import news, read_messages
+from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id, check_owner
+
+__all__ = ["MemoryStore", "StoreError", "owned_by", "visible_to"]
+
+DEFAULT_SCOPES = ("user", "app")
+
+# What holds now is not judged by when it was made or tombstoned: the clock may have been set back.
+HOLDS_NOW = "invalidated_at IS NULL AND (expires_at IS NULL OR expires_at > :now)"
+HELD_THEN = (
+    "created_at <= :now AND (invalidated_at IS NULL OR invalidated_at > :now)"
+    " AND (expires_at IS NULL OR expires_at > :now)"
+)
+
+
+def visible_to(
+    user_id: str, app_name: str, scopes: Iterable[str], session_id: str | None
+) -> tuple[str, dict[str, str | None]]:
+    """The whole isolation model: an SQL condition on a memory's columns, and its parameters.
+
+    A caller sees their own user-scoped memories, those of the one session they name, and the app's.
+    Without a session no session-scoped memory is visible. Ids are compared as they are: never as
+    patterns, never folded. Raises ValueError or TypeError for a missing owner or an unknown scope.
+
+    Example:
+    >>> visible_to("u_ada", "concierge", ["app"], None)[0]
+    "((app_name = :app_name AND scope = 'app'))"
+    """
+    check_owner(user_id, app_name)
+    if session_id is not None:
+        check_id("session_id", session_id)
+    conditions = {
+        "user": "(app_name = :app_name AND user_id = :user_id AND scope = 'user')",
+        "session": "(app_name = :app_name AND user_id = :user_id AND scope = 'session'"
+        " AND session_id = :session_id)",
+        "app": "(app_name = :app_name AND scope = 'app')",
+    }
+    sql = " OR ".join(conditions[scope] for scope in check_scopes(scopes))
+    return f"({sql})", {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+
+
+def owned_by(user_id: str, app_name: str) -> tuple[str, dict[str, str | None]]:
+    """The condition for all that belongs to one user, in every session; never what the app shares."""
+    check_owner(user_id, app_name)
+    sql = "(app_name = :app_name AND user_id = :user_id AND scope IN ('user', 'session'))"
+    return sql, {"app_name": app_name, "user_id": user_id}
+
+
+def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
+    """`scopes` as a tuple; raises ValueError or TypeError unless it is some of user, session and app."""
+    if isinstance(scopes, str) or not isinstance(scopes, Iterable):
+        raise TypeError(f"scopes={scopes!r:.60} is not a tuple of scopes; pass e.g. ('user', 'app')")
+    wanted = tuple(scopes)
+    if not wanted or any(scope not in SCOPES for scope in wanted):
+        raise ValueError(f"scopes={wanted!r:.60} is not known; pass some of {', '.join(SCOPES)}")
+    return wanted
+
+
+class MemoryStore:
+    """Memories and the conversations they came from, in one file; safe for threads and processes.
+
+    path: a file, made if it is missing, or ":memory:". embedder: text -> vector, the same one for the
+    whole life of a file. Raises StoreError for a file that is not a store, is newer than this code,
+    damaged, read-only, or was built with another embedder.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada"))
+    >>> [record.content for record in store.scan("u_ada")], store.scan("u_bo")
+    (['The user goes by Ada.'], [])
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = ":memory:", embedder: Embedder = hash_embed) -> None:
+        self._identity = identity_of(embedder)
+        self.embedder = embedder
+        self._blocks = BlockCache()
+        self._version = -1
+        self._db = Database(path)
+        self._db.on_stale = self._blocks.clear
+        try:
+            self._follow()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file, or ":memory:"."""
+        return self._db.path
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """A `with` block whose writes land together or not at all, also if the process is killed.
+
+        Other threads and processes wait. A block inside a block is undone alone when it fails.
+        """
+        return self._db.transaction()
+
+    # Writing
+
+    def put(self, record: MemoryRecord) -> None:
+        """Insert `record`, or replace the one with its id, in one transaction.
+
+        History only grows: the stored lines are kept, and replaced content leaves one. Raises
+        ValueError or TypeError, before anything is written, for invalid fields, an id that belongs to
+        another owner, an app-scoped record that rests on anything but bootstrapped sources, or a source
+        that this user has revoked.
+        """
+        if not isinstance(record, MemoryRecord):
+            raise TypeError(f"record={record!r:.60} is not a MemoryRecord; make one first")
+        record.validate()
+        _check_app_scope(record)
+        with self.transaction():
+            self._follow()
+            if record.scope != "app":
+                self._check_not_revoked(record.sources, record.user_id, record.app_name)
+            old = self._stored(record)
+            if old is not None and old.content == record.content:
+                record.embedding = old.embedding
+            else:
+                record.embedding = self._vector(record.content, "content").tolist()
+            if old is not None:
+                record.history = _grown_history(old, record)
+            self._write(record)
+
+    def put_conversation(
+        self, messages: list[dict[str, Any]], source: Source, *, user_id: str, app_name: str = "default"
+    ) -> None:
+        """Keep what was said, under its source, for regeneration.
+
+        Of a conversation that is kept already, what is new to it is added.
+        Raises ValueError for bad messages and for a source that this user has revoked.
+        """
+        check_owner(user_id, app_name)
+        if not isinstance(source, Source):
+            raise TypeError(f"source={source!r:.60} is not a Source; make one first")
+        source.validate()
+        said = [{"role": role, "content": text} for role, text in read_messages(messages)]
+        key = (app_name, user_id, source.source_id)
+        with self.transaction():
+            self._check_not_revoked([source], user_id, app_name)
+            kept = self._db.rows(
+                "SELECT messages FROM conversations WHERE app_name = ? AND user_id = ? AND source_id = ?", key
+            )
+            before = json.loads(kept[0][0]) if kept else []
+            said = before + news(before, said)
+            self._db.execute(
+                "INSERT INTO conversations (app_name, user_id, source_id, source_type, at, messages)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (app_name, user_id, source_id)"
+                " DO UPDATE SET messages = excluded.messages",
+                (*key, source.source_type, source.at, json.dumps(said, ensure_ascii=False)),
+            )
+
+    def remove(self, memory_id: str, user_id: str, app_name: str = "default") -> bool:
+        """Delete one of the user's own memories, content and all; True if there was one."""
+        check_id("memory_id", memory_id)
+        condition, values = owned_by(user_id, app_name)
+        with self.transaction():
+            self._blocks.drop((app_name, user_id))
+            sql = f"DELETE FROM memories WHERE memory_id = :memory_id AND {condition}"
+            return self._db.execute(sql, values | {"memory_id": memory_id}).rowcount > 0
+
+    def revoke(self, source_id: str, user_id: str, app_name: str = "default") -> None:
+        """Delete the user's conversation of that source, and never take the source again."""
+        check_id("source_id", source_id)
+        check_owner(user_id, app_name)
+        key = (app_name, user_id, source_id)
+        with self.transaction():
+            self._db.execute(
+                "DELETE FROM conversations WHERE app_name = ? AND user_id = ? AND source_id = ?", key
+            )
+            self._db.execute("INSERT OR IGNORE INTO revoked VALUES (?, ?, ?, ?)", (*key, clock.now()))
+
+    def erase_user(self, user_id: str, app_name: str = "default") -> int:
+        """Erase all that one user owns, down to the bytes of the file; the number of memories erased.
+
+        What the app shares stays. Raises StoreError when another process keeps old pages alive: the
+        rows are gone, but `purge()` has to be called again.
+        """
+        condition, values = owned_by(user_id, app_name)
+        self._db.check_outside_transaction("erase_user")
+        with self.transaction():
+            self._blocks.drop((app_name, user_id))
+            erased = self._db.execute(f"DELETE FROM memories WHERE {condition}", values).rowcount
+            for table in ("conversations", "revoked"):
+                sql = f"DELETE FROM {table} WHERE app_name = :app_name AND user_id = :user_id"
+                self._db.execute(sql, values)
+        self.purge()
+        return erased
+
+    def purge(self) -> None:
+        """Leave no byte of deleted text in the file or its log. Raises StoreError if another process
+        reads for so long that the log cannot be emptied."""
+        self._db.purge()
+
+    def reembed(self, embedder: Embedder) -> None:
+        """Switch to `embedder`: make every vector anew, in one transaction."""
+        before, identity = (self.embedder, self._identity), identity_of(embedder)
+        with self._db.lock:
+            try:
+                self.embedder, self._identity = embedder, identity
+                with self.transaction():
+                    self._db.execute("DELETE FROM settings")
+                    self._adopt()
+                    for seq, text in self._db.rows("SELECT seq, record FROM memories"):
+                        vector = self._vector(MemoryRecord.from_json(text).content, "content")
+                        self._db.execute(
+                            "UPDATE memories SET embedding = ? WHERE seq = ?", (vector.tobytes(), seq)
+                        )
+            except BaseException:
+                self.embedder, self._identity = before
+                raise
+            finally:
+                self._blocks.clear()
+
+    # Reading
+
+    def get(
+        self, memory_id: str, user_id: str, app_name: str = "default", *, session_id: str | None = None
+    ) -> MemoryRecord | None:
+        """The memory with this id if the caller may see it, tombstone or not; otherwise None."""
+        check_id("memory_id", memory_id)
+        condition, values = visible_to(user_id, app_name, SCOPES, session_id)
+        found = self._records(f"memory_id = :memory_id AND {condition}", values | {"memory_id": memory_id})
+        return next(iter(found.values()), None)
+
+    def scan(
+        self,
+        user_id: str,
+        app_name: str = "default",
+        scopes: Iterable[str] = DEFAULT_SCOPES,
+        session_id: str | None = None,
+        include_invalid: bool = False,
+        *,
+        topic: str | None = None,
+        as_of: clock.Instant | None = None,
+    ) -> list[MemoryRecord]:
+        """The memories that the caller may see, oldest first: the active ones, or all of them.
+
+        Scopes are enforced here, in the WHERE clause, never in a prompt. `topic` narrows to one topic.
+        `as_of` asks what held at another time, by the tombstones and expiry of that instant.
+        """
+        condition, values = visible_to(user_id, app_name, scopes, session_id)
+        if topic is not None:
+            condition, values["topic"] = f"{condition} AND topic = :topic", check_id("topic", topic)
+        if include_invalid:
+            return list(self._records(condition, values).values())
+        held, now = _when(as_of)
+        return list(self._records(f"{condition} AND {held}", values | {"now": now}).values())
+
+    def owned(self, user_id: str, app_name: str = "default") -> list[MemoryRecord]:
+        """All that belongs to the user, of every session, tombstones included, oldest first."""
+        return list(self._records(*owned_by(user_id, app_name)).values())
+
+    def search(
+        self,
+        query: str,
+        user_id: str,
+        app_name: str = "default",
+        scopes: Iterable[str] = DEFAULT_SCOPES,
+        session_id: str | None = None,
+        *,
+        as_of: clock.Instant | None = None,
+    ) -> Matches:
+        """What ranking needs of every visible, active memory, as arrays with one entry a memory.
+
+        The owner filter comes first: no similarity is computed for a memory that the caller may not
+        see. `Matches.records` turns the winners into records.
+        """
+        scopes = check_scopes(scopes)
+        condition, values = visible_to(user_id, app_name, scopes, session_id)
+        held, now = _when(as_of)
+        with self._db.lock:
+            self._follow()
+            vector = self._vector(query, "query")
+            if as_of is None:
+                own, shared = self._block(app_name, user_id), self._block(app_name, None)
+            else:
+                own = self._load(*owned_by(user_id, app_name), held, now)
+                shared = self._load(*visible_to(user_id, app_name, ("app",), None), held, now)
+            session = session_id if "session" in scopes else None
+            parts = [
+                own.match(vector, now, "user" in scopes, session),
+                shared.match(vector, now, "app" in scopes, None),
+            ]
+
+        def load(seqs: list[int]) -> dict[int, MemoryRecord]:
+            found: dict[int, MemoryRecord] = {}
+            for some in (seqs[at : at + 10_000] for at in range(0, len(seqs), 10_000)):  # SQL is limited
+                found |= self._records(f"{condition} AND seq IN ({', '.join(map(str, some))})", values)
+            return found
+
+        def read() -> dict[int, str]:
+            sql = f"SELECT seq, json_extract(record, '$.content') FROM memories WHERE {condition}"
+            return dict(self._db.rows(sql, values))
+
+        return Matches.joined(parts, load, read)
+
+    def conversations(
+        self, user_id: str, app_name: str = "default", *, source_id: str | None = None
+    ) -> list[Conversation]:
+        """The user's kept conversations, in the order in which they were first learned; all, or the one
+        of `source_id`."""
+        check_owner(user_id, app_name)
+        condition, values = "app_name = ? AND user_id = ?", [app_name, user_id]
+        if source_id is not None:
+            condition, values = f"{condition} AND source_id = ?", [*values, check_id("source_id", source_id)]
+        rows = self._db.rows(
+            f"SELECT source_type, source_id, at, messages FROM conversations WHERE {condition} ORDER BY seq",
+            values,
+        )
+        return [
+            Conversation(Source(kind, source_id, at=at), json.loads(said))
+            for kind, source_id, at, said in rows
+        ]
+
+    def revoked(self, user_id: str, app_name: str = "default") -> set[str]:
+        """The ids of the sources that this user has revoked."""
+        check_owner(user_id, app_name)
+        sql = "SELECT source_id FROM revoked WHERE app_name = ? AND user_id = ?"
+        return {source_id for (source_id,) in self._db.rows(sql, (app_name, user_id))}
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._db.close()
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Inside
+
+    def _follow(self) -> None:
+        """Take notice of what another connection has written: cached blocks go, the embedder must stay."""
+        with self._db.lock:
+            version = self._db.version()
+            if version != self._version:
+                self._blocks.clear()
+                self._adopt()
+                self._version = version
+
+    def _adopt(self) -> None:
+        """Make the embedder this file's, or refuse it if the file has another."""
+        name, dim = self._identity
+        kept = dict(self._db.rows("SELECT name, value FROM settings"))
+        if not kept:
+            with self.transaction():
+                sql = "INSERT OR IGNORE INTO settings VALUES ('embedder', ?), ('dim', ?)"
+                self._db.execute(sql, (name, str(dim)))
+                kept = dict(self._db.rows("SELECT name, value FROM settings"))
+        if (kept["embedder"], kept["dim"]) != (name, str(dim)):
+            raise StoreError(
+                f"{self.path} was built with the embedder {kept['embedder']} ({kept['dim']} numbers), not "
+                f"with {name} ({dim}); open it with the first and call reembed(embedder), or use a new file"
+            )
+
+    def _records(self, condition: str, values: dict[str, Any]) -> dict[int, MemoryRecord]:
+        sql = f"SELECT seq, record, embedding FROM memories WHERE {condition} ORDER BY seq"
+        return {seq: _record(text, vector) for seq, text, vector in self._db.rows(sql, values)}
+
+    def _stored(self, record: MemoryRecord) -> MemoryRecord | None:
+        """What is stored under the record's id for the very owner that the record names."""
+        sql = (
+            "SELECT record, embedding FROM memories WHERE memory_id = ? AND app_name = ? AND user_id = ?"
+            " AND scope = ? AND session_id IS ?"
+        )
+        owner = (record.memory_id, record.app_name, record.user_id, record.scope, record.session_id)
+        rows = self._db.rows(sql, owner)
+        return _record(*rows[0]) if rows else None
+
+    def _write(self, record: MemoryRecord) -> None:
+        vector = np.array(record.embedding, np.float32).tobytes()
+        columns = {
+            "memory_id": record.memory_id, "app_name": record.app_name, "user_id": record.user_id,
+            "scope": record.scope, "session_id": record.session_id, "topic": record.topic,
+            "created_at": record.created_at, "updated_at": record.updated_at,
+            "expires_at": record.expires_at, "invalidated_at": record.invalidated_at,
+            "importance": record.importance, "half_life_days": record.half_life_days,
+            "embedding": vector, "record": record.to_json(),
+        }  # fmt: skip
+        names = ", ".join(columns)
+        changes = ", ".join(f"{name} = excluded.{name}" for name in columns if name != "memory_id")
+        # The condition makes an id of another owner return no row instead of being overwritten.
+        sql = (
+            f"INSERT INTO memories ({names}) VALUES ({', '.join(f':{name}' for name in columns)})"
+            f" ON CONFLICT (memory_id) DO UPDATE SET {changes} WHERE app_name = excluded.app_name"
+            " AND user_id = excluded.user_id AND scope = excluded.scope"
+            " AND session_id IS excluded.session_id RETURNING seq"
+        )
+        rows = self._db.rows(sql, columns)
+        if not rows:
+            raise ValueError(
+                f"memory_id={record.memory_id!r} belongs to another owner, scope or session; "
+                "make a new record and let its id be chosen"
+            )
+        self._amend_block(rows[0][0], record, vector)
+
+    def _amend_block(self, seq: int, record: MemoryRecord, vector: bytes) -> None:
+        key = (record.app_name, None if record.scope == "app" else record.user_id)
+        block = self._blocks.peek(key)
+        if block is None:
+            return
+        if record.invalidated_at is not None:
+            block.strike(seq)
+            return
+        if not block.takes(seq):
+            self._blocks.drop(key)
+            return
+        numbers = (record.importance, record.half_life_days, record.updated_at)
+        block.set((seq, vector, *numbers, record.expires_at, record.session_id))
+
+    def _block(self, app_name: str, user_id: str | None) -> Block:
+        if user_id is None:
+            condition = visible_to("anyone", app_name, ("app",), None)
+        else:
+            condition = owned_by(user_id, app_name)
+        return self._blocks.get(
+            (app_name, user_id), lambda: self._load(*condition, "invalidated_at IS NULL", clock.now())
+        )
+
+    def _load(self, condition: str, values: dict[str, Any], held: str, now: float) -> Block:
+        sql = f"SELECT {COLUMNS} FROM memories WHERE {condition} AND {held} ORDER BY seq"
+        return Block(self._db.rows(sql, values | {"now": now}))
+
+    def _vector(self, text: str, name: str) -> Floats:
+        """The unit vector of `text`; the zero vector stays zero. Raises as the embedder does, and
+        ValueError when what it gives is not a vector of this file's length."""
+        if not isinstance(text, str):
+            raise TypeError(f"{name}={text!r:.60} is not text; pass a str")
+        vector = np.asarray(self.embedder(text), np.float64)
+        if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
+            raise ValueError(
+                f"the embedder gave no vector of finite numbers for {name}={text[:60]!r}; mend it"
+            )
+        if vector.size != self._identity[1]:
+            raise ValueError(
+                f"the embedder gave {vector.size} numbers for {name}={text[:60]!r}, this file holds vectors "
+                f"of {self._identity[1]}; use the embedder that built it, or call reembed()"
+            )
+        norm = float(np.linalg.norm(vector))
+        return (vector / (norm or 1.0)).astype(np.float32)
+
+    def _check_not_revoked(self, sources: list[Source], user_id: str, app_name: str) -> None:
+        revoked = self.revoked(user_id, app_name)
+        for source in sources:
+            if source.source_id in revoked:
+                raise ValueError(
+                    f"source_id={source.source_id!r} was revoked by its user and is not taken again; "
+                    "learn new statements under a new source id"
+                )
+
+
+def identity_of(embedder: Embedder) -> tuple[str, int]:
+    """What a file remembers of its embedder: a name, and the length of its vectors.
+
+    An embedder that has a `name` and a `dim` is taken at its word; of any other, one vector is looked at.
+    """
+    if not callable(embedder):
+        raise TypeError(f"embedder={embedder!r:.60} cannot be called; pass a function from text to a vector")
+    name, dim = getattr(embedder, "name", None), getattr(embedder, "dim", None)
+    if isinstance(name, str) and isinstance(dim, int):
+        return name, dim
+    vector = np.asarray(embedder("memory"), np.float64)
+    digest = hashlib.blake2b(np.round(vector, 3).tobytes(), digest_size=4).hexdigest()
+    kind = getattr(embedder, "__qualname__", type(embedder).__qualname__)
+    return f"{kind} {digest}", vector.size
+
+
+def _record(text: str, vector: bytes) -> MemoryRecord:
+    record = MemoryRecord.from_json(text)
+    record.embedding = np.frombuffer(vector, np.float32).tolist()
+    return record
+
+
+def _when(as_of: clock.Instant | None) -> tuple[str, float]:
+    if as_of is None:
+        return HOLDS_NOW, clock.now()
+    return HELD_THEN, clock.timestamp(as_of, "as_of")
+
+
+def _check_app_scope(record: MemoryRecord) -> None:
+    kinds = [source.source_type for source in record.sources]
+    if record.scope == "app" and (not kinds or set(kinds) != {"bootstrapped"}):
+        raise ValueError(
+            f"scope='app' with sources {kinds!r}: what all users read is written from bootstrapped sources "
+            "only; use scope='user', or name the system of record it comes from"
+        )
+
+
+def _grown_history(old: MemoryRecord, record: MemoryRecord) -> list[str]:
+    same = 0
+    while same < len(old.history) and record.history[same : same + 1] == [old.history[same]]:
+        same += 1
+    lines = old.history + record.history[same:]
+    if old.content != record.content:
+        lines.append(f"{clock.stamp(clock.now())} content was {old.content!r}")
+    return lines
