@@ -1,0 +1,224 @@
+"""Which memories to bring back: the owner's only, pins first, then by a blended score.
+
+The score is that of "Mini-project 5: build a memory system", Part 6, after the "Generative Agents" paper
+(Park et al., 2023): relevance, recency and importance. Pins are from "Vector-database-backed memory".
+Keywords are weighed by BM25 (Robertson and Zaragoza, 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memlab import clock
+from memlab.blocks import Matches
+from memlab.embedding import STOPWORDS, words
+from memlab.records import MemoryRecord, check_kind, check_number
+from memlab.store import DEFAULT_SCOPES, MemoryStore
+
+PINNED = 1.0
+"""The importance from which a memory is shown whatever the question is."""
+
+SATURATION, LENGTH_PENALTY = 1.2, 0.75
+"""BM25's k1 and b, at the values that Lucene ships: repeats soon stop counting, long texts count less."""
+
+KEYWORD_SHARE = 0.5
+"""How much the best keyword match adds to a cosine of 1; notebook 05 measures other values."""
+
+Relevance = Literal["vector", "hybrid"]
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each part counts in the blended score; numbers of 0 or more, not all 0."""
+
+    relevance: float = 0.6
+    recency: float = 0.25
+    importance: float = 0.15
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if check_number(name, value) < 0:
+                raise ValueError(f"{name}={value!r} is below 0; pass a weight of 0 or more")
+        if not any(vars(self).values()):
+            raise ValueError("all weights are 0; give at least one of them a value above 0")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A memory that was brought back, its score, and the three parts before they are weighted."""
+
+    score: float
+    record: MemoryRecord
+    relevance: float
+    recency: float
+    importance: float
+
+    @property
+    def pinned(self) -> bool:
+        """True when the memory is shown whatever its score is."""
+        return self.importance >= PINNED
+
+
+def recency(matches: Matches) -> Array:
+    """0..1 for each memory: 1 when it was just confirmed, one half after its half-life."""
+    return np.asarray(np.exp2(-matches.age_days / matches.half_life_days), np.float64)
+
+
+def blended_score(matches: Matches, weights: Weights) -> Array:
+    """The weighted sum of relevance, recency and importance for each memory."""
+    parts = (matches.relevance, recency(matches), matches.importance)
+    by = (weights.relevance, weights.recency, weights.importance)
+    return np.asarray(sum(weight * part for weight, part in zip(by, parts, strict=True)), np.float64)
+
+
+def top_k(scores: Array, k: int) -> NDArray[np.intp]:
+    """The positions of the k highest scores, best first; equal ones, to six decimals, in their order.
+
+    Example:
+    >>> top_k(np.array([0.2, 0.9, 0.2, 0.5]), 3).tolist()
+    [1, 3, 0]
+    """
+    # Matrix products differ in the last bits from machine to machine; a ranking must not.
+    scores = np.round(np.asarray(scores, np.float64), 6)
+    positions = np.arange(len(scores))
+    if 0 < k < len(scores):
+        positions = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+    return positions[np.argsort(-scores[positions], kind="stable")][:k]
+
+
+def keyword_scores(query: str, texts: Sequence[str]) -> Array:
+    """The BM25 score of each text for `query`: 0 without a common word, higher for rarer common words.
+
+    How rare a word is is judged among `texts` alone.
+
+    Example:
+    >>> texts = ["Allergy to peanut.", "Likes peanut bars.", "Likes tea."]
+    >>> keyword_scores("peanut allergy", texts).round(2).tolist()
+    [1.54, 0.42, 0.0]
+    """
+    documents = [keywords(text) for text in texts]
+    lengths = np.array([len(document) for document in documents], np.float64)
+    penalty = 1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / max(lengths.mean() if texts else 0.0, 1e-9)
+    scores = np.zeros(len(texts))
+    for word in dict.fromkeys(keywords(query)):
+        counts = np.array([document.count(word) for document in documents], np.float64)
+        holding = np.count_nonzero(counts)
+        rarity = np.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+        scores += rarity * counts * (SATURATION + 1) / (counts + SATURATION * penalty)
+    return scores
+
+
+def keywords(text: str) -> list[str]:
+    """The words of `text` that can tell one memory from another: no stop words.
+
+    Example:
+    >>> keywords("The user likes tea.")
+    ['likes', 'tea']
+    """
+    return [word for word in words(text) if word not in STOPWORDS]
+
+
+def hybrid_relevance(cosines: Array, by_keyword: Array) -> Array:
+    """Cosine plus KEYWORD_SHARE times the keyword score over its maximum, scaled back to at most 1.
+
+    Example:
+    >>> hybrid_relevance(np.array([0.6, 0.6]), np.array([4.0, 0.0])).round(3).tolist()
+    [0.733, 0.4]
+    """
+    best = by_keyword.max(initial=0.0)
+    normalised = by_keyword / best if best > 0 else by_keyword
+    return np.asarray((cosines + KEYWORD_SHARE * normalised) / (1 + KEYWORD_SHARE), np.float64)
+
+
+def recall_at_k(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
+    """The share, 0..1, of the `relevant` ids that stand among the first k of `ranked`.
+
+    Raises ValueError when nothing is relevant, since then there is nothing to find, and for a k below 1.
+
+    Example:
+    >>> recall_at_k(["a", "b", "c"], {"a", "c"}, 2)
+    0.5
+    """
+    if not relevant:
+        raise ValueError("relevant is empty, so recall is undefined; leave such questions out of the mean")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f"k={k!r} is not a whole number of 1 or more; pass e.g. k=3")
+    return len(set(ranked[:k]) & set(relevant)) / len(set(relevant))
+
+
+def mean_reciprocal_rank(rankings: Sequence[Sequence[str]], relevant: Sequence[Collection[str]]) -> float:
+    """The mean, 0..1, of 1 / place of the first relevant id in each ranking; 0 where none comes back.
+
+    Raises ValueError for no rankings, or not as many as there are sets of relevant ids.
+
+    Example:
+    >>> mean_reciprocal_rank([["a", "b"], ["a", "b"]], [{"a"}, {"b"}])
+    0.75
+    """
+    if not rankings or len(rankings) != len(relevant):
+        raise ValueError(
+            f"{len(rankings)} rankings and {len(relevant)} sets of relevant ids; pass one for one"
+        )
+    places = [
+        next((place for place, found in enumerate(ranked, start=1) if found in wanted), math.inf)
+        for ranked, wanted in zip(rankings, relevant, strict=True)
+    ]
+    return sum(1 / place for place in places) / len(places)
+
+
+def retrieve(
+    store: MemoryStore,
+    query: str,
+    *,
+    user_id: str,
+    app_name: str = "default",
+    scopes: Iterable[str] = DEFAULT_SCOPES,
+    session_id: str | None = None,
+    k: int = 5,
+    weights: Weights = Weights(),
+    relevance: Relevance = "vector",
+    as_of: clock.Instant | None = None,
+) -> list[Hit]:
+    """All pins, then the k best-scoring of the other memories that the caller may see.
+
+    relevance: "vector" is the cosine; "hybrid" adds keywords, weighed among these memories only, so no
+    other owner's memories change a score. `as_of` ranks what held at another time, as it was ranked then.
+    Raises ValueError or TypeError for a missing owner, an unknown scope, a k below 0, or a query that is
+    not text.
+    """
+    check_kind("weights", weights, Weights)
+    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+        raise ValueError(f"k={k!r} is not a whole number of 0 or more; pass e.g. k=5")
+    if relevance not in ("vector", "hybrid"):
+        raise ValueError(f"relevance={relevance!r} is not known; pass 'vector' or 'hybrid'")
+    matches = store.search(query, user_id, app_name, scopes, session_id, as_of=as_of)
+    if relevance == "hybrid":
+        by_keyword = keyword_scores(query, matches.contents())
+        matches = replace(matches, relevance=hybrid_relevance(matches.relevance, by_keyword))
+    scores = blended_score(matches, weights)
+    pinned = matches.importance >= PINNED
+    pins, others = np.flatnonzero(pinned), np.flatnonzero(~pinned)
+    best = [*pins[top_k(scores[pins], len(pins))], *others[top_k(scores[others], k)]]
+    return _hits(matches, scores, best)
+
+
+def _hits(matches: Matches, scores: Array, positions: list[Any]) -> list[Hit]:
+    fresh = recency(matches)
+    return [
+        Hit(
+            float(scores[i]),
+            record,
+            float(matches.relevance[i]),
+            float(fresh[i]),
+            float(matches.importance[i]),
+        )
+        for i, record in zip(positions, matches.records(positions), strict=True)
+        if record is not None
+    ]
