@@ -142,8 +142,10 @@ def test_what_is_not_text_is_refused_by_type(value: object) -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the recording to damage."""
-    return Path(shutil.copytree(DATA / "minilm", tmp_path / "data" / "minilm"))
+    """A copy of the recording to damage, beside a copy of the labelled data."""
+    folder = Path(shutil.copytree(DATA / "minilm", tmp_path / "data" / "minilm"))
+    shutil.copy(DATA / "retrieval.json", folder.parent)
+    return folder
 
 
 def flip_a_byte(folder: Path) -> None:
@@ -200,7 +202,7 @@ def test_every_text_that_the_course_embeds_is_recorded() -> None:
     assert done.stdout == f"All {len(embed.texts)} texts are recorded.\n"
 
 
-def test_the_check_names_a_listed_and_a_said_text_that_are_not_recorded(copy: Path) -> None:
+def test_the_check_names_listed_said_and_labelled_texts_that_are_not_recorded(copy: Path) -> None:
     with (copy / "texts.txt").open("a", encoding="utf-8") as file:
         file.write("\n# no text\n\nThe user owns a yak.\n")
     talk = [
@@ -212,10 +214,15 @@ def test_the_check_names_a_listed_and_a_said_text_that_are_not_recorded(copy: Pa
     (copy.parent / "conversations" / "yak.json").write_text(
         json.dumps([{"messages": talk}]), encoding="utf-8"
     )
+    labelled = json.loads((copy.parent / "retrieval.json").read_text(encoding="utf-8"))
+    labelled["people"][0]["memories"][0]["content"] = "Has a yak."
+    labelled["people"][-1]["questions"][-1]["text"] = "Is my yak well?"
+    (copy.parent / "retrieval.json").write_text(json.dumps(labelled), encoding="utf-8")
     done = record(copy, "--check")
     assert done.returncode == 1
-    assert "3 texts to record" in done.stderr
-    assert all(text in done.stderr for text in ("'The user owns a yak.'", "'Feed my yak.'", "'This yak.'"))
+    assert "5 texts to record" in done.stderr
+    new = ("The user owns a yak.", "Feed my yak.", "This yak.", "Has a yak.", "Is my yak well?")
+    assert all(repr(text) in done.stderr for text in new)
 
 
 @pytest.fixture(scope="module")
