@@ -6,13 +6,14 @@ READY := .venv/.ready
 PYTHONS := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3 python)
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help lab test demo notebooks bench lock clean
+.PHONY: help lab test demo notebooks figures bench lock clean
 
 help:
 	@echo "make lab        open the workbook in JupyterLab"
 	@echo "make demo       run the finished memory system in the terminal"
 	@echo "make test       style, types, tests and doctests (needs a browser; fetches one if there is none)"
 	@echo "make notebooks  write and run the solved notebooks, and the README's demo output"
+	@echo "make figures    take the README's pictures of the widgets anew"
 	@echo "make bench      measure, and compare with the published code"
 	@echo "make lock       pin the dependencies anew after a change of pyproject.toml"
 	@echo "make clean      remove .venv and everything else that was generated"
@@ -34,6 +35,10 @@ demo: $(READY)
 notebooks: $(READY)
 	"$(PY)" -m memlab.teaching.build
 	"$(PY)" tests/readme.py
+
+figures: $(READY)
+	"$(PY)" tests/browser.py
+	"$(PY)" tests/figures.py
 
 bench: $(READY)
 	@"$(PY)" -m benchmarks.embedding

@@ -161,7 +161,9 @@ _TYPOGRAPHY = str.maketrans(
 )
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
-_MEMORY_TAG = re.compile(r"<\s{0,9}(?P<close>/?)\s{0,9}memor(?:y|ies)\b[^<>]{0,99}>?", re.I)
+_MEMORY_TAG = re.compile(  # also <user_memories> and <memory-context>
+    r"<\s{0,9}(?P<close>/?)\s{0,9}(?:[a-z-]{1,30}[_-])?memor(?:y|ies)(?:[_-]\w{1,30})?\b[^<>]{0,99}>?", re.I
+)
 _LINES_OF_OTHERS = re.compile(r"'''[\s\S]*?(?:'''|\Z)|^[ \t]*~~~[\s\S]*?(?:^[ \t]*~~~|\Z)|^[ \t]*>.*$", re.M)
 _QUOTATION = re.compile(
     r"""(?<!\d)"(?:[^"\n]|\n(?!\n))*+"|(?<!\d)"[^"\n]*+"""

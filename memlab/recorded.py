@@ -101,6 +101,7 @@ class RecordedEmbedder:
         return (
             f"text={text[:80]!r} was not recorded, so its vector is not known; the nearest of "
             f"{len(self._rows)} recorded texts: {'; '.join(repr(text[:80]) for text in near)}. "
-            "Use one of them, or hash_embed for any text; "
+            "Use one of them, or hash_embed for any text, "
+            "or memlab.teaching.minilm.LocalMiniLM where Chroma's model is on this disk; "
             "to record this one, add it to data/minilm/texts.txt and follow data/README.md"
         )

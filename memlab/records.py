@@ -59,6 +59,10 @@ class Source:
     inherited: True when the memory only took this source over from one it replaced. Such a source
     counts for revocation, not for how easily the memory may be overwritten.
     Raises ValueError or TypeError that names the field.
+
+    Example:
+    >>> Source("user_explicit", "s3", excerpt="Call me Ada.", at="1970-01-02T00:00:00Z").at
+    86400.0
     """
 
     source_type: SourceType
@@ -204,6 +208,10 @@ class Candidate:
     """A fact that an extractor proposes. It becomes a memory only if the code behind it agrees.
 
     excerpt: the words it was drawn from. Numbers as in MemoryRecord. Raises as MemoryRecord does.
+
+    Example:
+    >>> Candidate("The user goes by Ada.", "identity", 0.95, "Call me Ada.").subject
+    'user'
     """
 
     content: str
@@ -234,7 +242,14 @@ class Conversation:
 
 @dataclass
 class Operation:
-    """What consolidation decided about a candidate, and why; `target_id` is the memory it concerns."""
+    """What consolidation decided about a candidate, and why; `target_id` is the memory it concerns.
+
+    action: one of ACTIONS. Raises ValueError or TypeError that names the field.
+
+    Example:
+    >>> Operation("CREATE", None, "The user goes by Ada.", "novel topic for this user").action
+    'CREATE'
+    """
 
     action: Action
     target_id: str | None

@@ -114,6 +114,14 @@ class MemoryStore:
         """A `with` block whose writes land together or not at all, also if the process is killed.
 
         Other threads and processes wait. A block inside a block is undone alone when it fails.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> with store.transaction():
+        ...     store.put(MemoryRecord("The user goes by Ada.", "u_ada"))
+        ...     store.put(MemoryRecord("The user likes tea.", "u_ada"))
+        >>> len(store.scan("u_ada"))
+        2
         """
         return self._db.transaction()
 
@@ -126,6 +134,13 @@ class MemoryStore:
         ValueError or TypeError, before anything is written, for invalid fields, an id that belongs to
         another owner, an app-scoped record that rests on anything but bootstrapped sources, or a source
         that this user has revoked.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada", memory_id="mem_1"))
+        >>> store.put(MemoryRecord("The user goes by Al.", "u_ada", memory_id="mem_1"))
+        >>> [line[20:] for line in store.get("mem_1", "u_ada").history]
+        ["content was 'The user goes by Ada.'"]
         """
         if not isinstance(record, MemoryRecord):
             raise TypeError(f"record={record!r:.60} is not a MemoryRecord; make one first")
@@ -150,7 +165,14 @@ class MemoryStore:
         """Keep what was said, under its source, for regeneration.
 
         Of a conversation that is kept already, what is new to it is added.
-        Raises ValueError for bad messages and for a source that this user has revoked.
+        Raises ValueError or TypeError for bad messages, ValueError for a source that this user has revoked.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> said = [{"role": "user", "content": "Call me Ada."}]
+        >>> store.put_conversation(said, Source("user_implicit", "s1"), user_id="u_ada")
+        >>> [(kept.source.source_id, len(kept.messages)) for kept in store.conversations("u_ada")]
+        [('s1', 1)]
         """
         check_owner(user_id, app_name)
         if not isinstance(source, Source):
@@ -197,6 +219,12 @@ class MemoryStore:
 
         What the app shares stays. Raises StoreError when another process keeps old pages alive: the
         rows are gone, but `purge()` has to be called again.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada"))
+        >>> store.erase_user("u_ada"), store.owned("u_ada")
+        (1, [])
         """
         condition, values = owned_by(user_id, app_name)
         self._db.check_outside_transaction("erase_user")
@@ -239,7 +267,16 @@ class MemoryStore:
     def get(
         self, memory_id: str, user_id: str, app_name: str = "default", *, session_id: str | None = None
     ) -> MemoryRecord | None:
-        """The memory with this id if the caller may see it, tombstone or not; otherwise None."""
+        """The memory with this id if the caller may see it, tombstone or not; otherwise None.
+
+        Raises ValueError or TypeError for an id that names nothing.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada", memory_id="mem_1"))
+        >>> store.get("mem_1", "u_ada").content, store.get("mem_1", "u_bo")
+        ('The user goes by Ada.', None)
+        """
         check_id("memory_id", memory_id)
         condition, values = visible_to(user_id, app_name, SCOPES, session_id)
         found = self._records(f"memory_id = :memory_id AND {condition}", values | {"memory_id": memory_id})
@@ -260,6 +297,13 @@ class MemoryStore:
 
         Scopes are enforced here, in the WHERE clause, never in a prompt. `topic` narrows to one topic.
         `as_of` asks what held at another time, by the tombstones and expiry of that instant.
+        Raises ValueError or TypeError for a missing owner and an unknown scope.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("Wants two nights.", "u_ada", scope="session", session_id="s1"))
+        >>> [len(store.scan("u_ada", scopes=["session"], session_id=s)) for s in ("s1", "s2", None)]
+        [1, 0, 0]
         """
         condition, values = visible_to(user_id, app_name, scopes, session_id)
         if topic is not None:
@@ -286,7 +330,15 @@ class MemoryStore:
         """What ranking needs of every visible, active memory, as arrays with one entry a memory.
 
         The owner filter comes first: no similarity is computed for a memory that the caller may not
-        see. `Matches.records` turns the winners into records.
+        see. `Matches.records` turns the winners into records. Raises as `scan` does, and TypeError for a
+        query that is not text.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("The user likes tea.", "u_ada"))
+        >>> found = store.search("tea", "u_ada")
+        >>> [record.content for record in found.records([0])], len(store.search("tea", "u_bo"))
+        (['The user likes tea.'], 0)
         """
         scopes = check_scopes(scopes)
         condition, values = visible_to(user_id, app_name, scopes, session_id)

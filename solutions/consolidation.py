@@ -71,6 +71,13 @@ def similar_memories(
     """The user's active memories whose cosine with `candidate` is at least `threshold`, nearest first.
 
     A zero vector is similar to nothing. Raises ValueError for a threshold outside 0..1.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("The user prefers aisle seating.", "u_ada", topic="travel"))
+    >>> window = Candidate("The user prefers window seating.", "travel", 0.9, "A window seat, please.")
+    >>> [record.content for record in similar_memories(store, window, user_id="u_ada")]
+    ['The user prefers aisle seating.']
     """
     check_kind("candidate", candidate, Candidate)
     check_fraction("threshold", threshold)
@@ -93,6 +100,13 @@ def affected_memories(
     Returns neighbours at or above `threshold` (cosine, 0..1), most similar first, then the rest of the
     same subject and topic, oldest first; no memory twice; only this user's own, only active ones.
     Raises ValueError for a threshold outside 0..1.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("The user follows a vegetarian diet.", "u_ada", topic="diet"))
+    >>> fish = Candidate("The user eats fish again.", "diet", 0.9, "I've started eating fish again.")
+    >>> [record.content for record in affected_memories(store, fish, user_id="u_ada")]
+    ['The user follows a vegetarian diet.']
     """
     similar = similar_memories(store, candidate, user_id=user_id, app_name=app_name, threshold=threshold)
     seen = {record.memory_id for record in similar}
@@ -136,8 +150,15 @@ def decide(candidate: Candidate, affected: list[MemoryRecord], source: Source) -
 
     A weaker source never displaces a stronger one, and a weak candidate (confidence below WEAK) changes
     nothing on an exclusive topic. NOOP on a memory that says the same means that it was heard again; NOOP
-    on another means that the candidate lost against it.
+    on another means that the candidate lost against it. Raises TypeError for what is no candidate or source.
+
+    Example:
+    >>> rome = MemoryRecord("In Rome.", "u_ada", topic="home", sources=[Source("user_implicit", "s1")])
+    >>> paris = Candidate("In Paris.", "home", 0.9, "I live in Paris.")
+    >>> [decide(paris, [rome], Source(kind, "s2")).action for kind in ("user_implicit", "tool_output")]
+    ['UPDATE', 'NOOP']
     """
+    check_kind("candidate", candidate, Candidate)
     check_kind("source", source, Source)
     rivals = contradicted(candidate, affected)
     same = [record for record in affected if same_fact(record.content, candidate.content)]
@@ -175,6 +196,12 @@ def apply(
     Whatever the operation says, one value is left on an exclusive topic. Raises ValueError, with nothing
     written, when the target is not an active memory of this user's own, or when a weaker source would
     displace a stronger one.
+
+    Example:
+    >>> tea = Candidate("The user likes tea.", "taste:tea", 0.8, "I like tea.")
+    >>> create = Operation("CREATE", None, tea.content, "novel topic for this user")
+    >>> apply(MemoryStore(), create, tea, Source("user_implicit", "s1"), user_id="u_ada").confidence
+    0.65
     """
     for name, value, kind in (
         ("operation", operation, Operation), ("candidate", candidate, Candidate), ("source", source, Source)
@@ -246,6 +273,13 @@ def consolidate(
     """Find what `candidate` affects, decide, and apply, in one transaction; the decision.
 
     decide: by default the rules; with a model in their place the transaction lasts until it has answered.
+    Raises as `affected_memories`, `decide` and `apply` do, with nothing written.
+
+    Example:
+    >>> store, tea = MemoryStore(), Candidate("The user likes tea.", "taste:tea", 0.8, "I like tea.")
+    >>> sources = [Source("user_implicit", "s1"), Source("user_implicit", "s2")]
+    >>> [consolidate(store, tea, source, user_id="u_ada").action for source in sources]
+    ['CREATE', 'NOOP']
     """
     with store.transaction():
         affected = affected_memories(store, candidate, user_id=user_id, app_name=app_name)
@@ -267,7 +301,14 @@ def learn(
     """Keep the conversation and learn what it says, all of it or, if anything fails, nothing.
 
     One operation for each candidate that `extract` finds. What was learned under this source before is
-    not learned twice, and a source that the user has revoked not at all: one NOOP says so.
+    not learned twice, and a source that the user has revoked not at all: one NOOP says so. Raises
+    ValueError or TypeError for bad messages and a missing owner, and what `extract` and `decide` raise.
+
+    Example:
+    >>> said = [{"role": "user", "content": "I'm a vegetarian. Call me Ada."}]
+    >>> operations = learn(MemoryStore(), said, Source("user_implicit", "s1"), user_id="u_ada")
+    >>> [operation.content for operation in operations]
+    ['The user follows a vegetarian diet.', 'The user goes by Ada.']
     """
     check_kind("source", source, Source)
     if source.source_id in store.revoked(user_id, app_name):
@@ -419,6 +460,11 @@ def llm_decide(
 
     One request; none when nothing is affected. Raises DecisionFailed for a reply that cannot be read, and
     what the client raises when there is no reply.
+
+    Example:
+    >>> tea = Candidate("The user likes tea.", "taste:tea", 0.8, "I like tea.")
+    >>> llm_decide(tea, [], Source("user_implicit", "s1"), client=None).action  # nothing to ask about
+    'CREATE'
     """
     if not affected:
         return decide(candidate, affected, source)
@@ -454,9 +500,9 @@ def objection(
     """Why the rules forbid `proposal`, in words; None when they allow it.
 
     A model may be more careful than `decide`, never bolder. Forbidden are: an action that is not one of
-    ACTIONS; an id that is not among `affected` (a CREATE's id is ignored); an UPDATE without an id; another
-    content than the candidate's; a CREATE or UPDATE where `decide` says NOOP; a CREATE where it says UPDATE;
-    an UPDATE of a memory on another subject or topic, or one of more trust than `source`.
+    ACTIONS; an id that is not among `affected` (a CREATE's id is ignored); an UPDATE without an id; other
+    content than the candidate's (by `same_fact`); a CREATE or UPDATE where `decide` says NOOP; a CREATE
+    where it says UPDATE; an UPDATE of a memory on another subject or topic, or of more trust than `source`.
     """
     rules = decide(candidate, affected, source)
     target = next((memory for memory in affected if memory.memory_id == proposal.target_id), None)
@@ -513,7 +559,11 @@ def read_decision(reply: str) -> Decision:
             return Decision.model_validate(value)
         except ValidationError as error:
             problem = f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
-        except (json.JSONDecodeError, RecursionError) as error:
+        except json.JSONDecodeError as error:
+            # What stands inside an object that the reply's end cuts off is not the answer.
+            cut_off = error.pos >= len(reply.rstrip()) or error.msg.startswith("Unterminated")
+            problem, end = str(error), len(reply) if cut_off else start + 1
+        except RecursionError as error:
             problem, end = str(error), start + 1
         start = reply.find("{", end)
     raise DecisionFailed(f"reply={reply[:80]!r} does not hold a decision as JSON ({problem}); ask again")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import replace
 from io import TextIOWrapper
@@ -59,6 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
             published_run()
         else:
             own_run(options.db, load_conversations(options.conversations), options.ask)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python flushes into it at exit
     except (OSError, ValueError, TypeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -56,7 +56,7 @@ _ADVERB = any_of(
     now also still do actually really currently basically already just recently definitely absolutely
     totally completely truly always usually generally normally typically very quite deathly severely
     highly extremely terribly seriously mildly slightly badly super officially both personally
-    especially particularly simply genuinely secretly rather kind_of sort_of a_bit
+    especially particularly simply genuinely secretly rather much kind_of sort_of a_bit
     """
 )
 _MEAT = any_of(
@@ -102,8 +102,9 @@ PARTS: dict[str, str] = {
     "diet": (
         r"(?:an? )?(?:(?:strict|lifelong|life-long|committed|proud|ethical|devout) )?"
         r"(?P<diet>vegetarian|vegan|pescatarian)(?![\w'-])"
-        r"(?! (?:chef|cook|bak|restaurant|caf|food|blog|wannabe|until|or|on (?:week|mon|tues|"
-        r"wednes|thurs|fri|satur|sun)|for (?:(?:the|a) (?:day|week|month)|lent|january)))"
+        r"(?! (?:chef|cook|bak|restaurant|caf|food|blog|wannabe|adjacent|curious|friendly|until|or|"
+        r"on (?:week|mon|tues|wednes|thurs|fri|satur|sun)|"
+        r"for (?:(?:the|a|one|\d+) (?:day|week|month)|lent|january)))"
     ),
     "food": r"(?P<food>fish|meat|dairy)\b",
     "meal": (
@@ -112,37 +113,48 @@ PARTS: dict[str, str] = {
         r"(?: (?:for|last|yesterday|today|tonight|again|once|and|but|with|at|on)|[.!,;]|$))"
     ),
     # allergies
-    "i have an allergy": r"\bi(?:'ve| have)?(?: got| have| suffer from|(?<='ve)) ",
+    "i have an allergy": (
+        r"(?:<i have> (?:got|have|suffer from|developed|(?:was|been) diagnosed with) "
+        r"|\bi(?:'ve| have|ve) <adv>(?:had )?|\bmy (?!<relative>'?s ))"
+    ),
     "severity": (
         "(?:an? )?(?:(?:severe|bad|mild|serious|terrible|slight|strong|nasty|deadly|life-threatening) )?"
     ),
-    "allergic to": "allergic to (?:(?:all|any|most|some|certain|various) )?(?:(?:kinds?|types?|sorts?) of )?",
+    "allergic to": (
+        "allergic to:? (?:(?:all|any|both|most|some|certain|various) )?(?:(?:kinds?|types?|sorts?) of )?"
+    ),
+    "not gone": "(?! (?:is|has) (?:gone|over|cured|disappeared))",
     "allergen": r"(?P<thing>[\w-]+(?: [\w-]+){0,3}?)",
     # free text, proper names, people
     "word": r"\w[\w'&+#./-]*+",
     "thing": (
-        r"(?P<thing>\.?<word>(?: <word>){0,7}"
+        r"(?P<thing>\.?<word>(?: (?:<word>|&)){0,7}"
         r"(?:(?:, <word>(?: <word>){0,2}){1,8},? (?:and|or) <word>(?: <word>){0,2}"
         r"|(?:, <word>){2,8}(?=[!?]|$))?)"
     ),
     "name": (
         rf"(?P<name>(?:the )?{_CAPITAL}(?: (?:(?:de|del|della|da|do|dos|la|le|les|of|on|upon|am|an der|der|"
-        rf"den|van|von|al|el|sur|&) )?{_CAPITAL}){{0,3}})"
+        rf"den|van|von|al|el|sur|&) )?{_CAPITAL}){{0,3}}"
+        rf"(?: and {_CAPITAL}(?=[.,;!?]|$))?)"
     ),
     "person": rf"(?P<person>(?:(?:mr|mrs|ms|miss|dr|prof)\.? )?{_CAPITAL}(?: {_CAPITAL}){{0,2}})",
     "capital": _CAPITAL,
-    "relative": rf"(?:[\w-]+ ){{0,2}}?(?P<who>{_RELATIVE})",
+    "relative": (  # not "my ex wife", nor "my friends son" for "my friend's son"
+        rf"(?:\w+ years? old )?(?:(?!(?:ex|former)\b)[\w-]+(?<!s) ){{0,2}}?(?P<who>{_RELATIVE})"
+    ),
     "my relative": rf"\b(?:my|our) <relative>(?:,? {_CAPITAL},?)?",
     # work and dates
     "job": rf"(?P<job>an? (?:{_JOB_KIND} ){{0,3}}{_JOB})(?![\w'-])",
     "date": (
-        rf"(?P<date>\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?|"
-        rf"{_DAY}(?: of)? {_MONTH}\b(?:,? \d{{4}})?|{_MONTH}\.? {_DAY}\b(?:,? \d{{4}})?)"
+        rf"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? (?:the )?)?"
+        rf"(?P<date>\d{{4}}-\d\d-\d\d|\d{{1,2}}[/.]\d{{1,2}}(?:[/.]\d{{2,4}})?|\d\d?-\d\d?-\d{{4}}|"
+        rf"{_DAY}(?: of)? {_MONTH}\b(?:,? \d{{4}})?|{_MONTH}\.? (?:the )?{_DAY}\b(?:,? \d{{4}})?)"
     ),
     "is now": (
-        r"(?: is|'s|:| is now| (?:has|has been|was|got) (?:moved|changed) to| moved to) "
+        r"(?: is|'s|:| is now| (?:has|has been|was|got) <moved> to| <moved> to) "
         r"(?:on )?(?:the )?"
     ),
+    "moved": "(?:moved|changed|extended|postponed|pushed(?: back)?|brought forward)",
     "what": (
         rf"(?!(?:it|he|she|i|we|they|baby|new|final|hard|real|next|there|{_RELATIVE})\b)"
         r"(?P<what><noun>(?: <noun>){0,2}?)"
@@ -210,6 +222,8 @@ _LIVES_IN = "The user lives in {name}."
 _CALLED = "The user's {who} is called {person}."
 _DUE = "The deadline for the {what} is {date}."
 _ALLERGIC = ("allergy:{thing}", "The user is allergic to {thing}.", 0.95, 3650, 1.0)
+_INTOLERANT = ("allergy:{thing}", "The user is intolerant to {thing}.", 0.95, 3650, 1.0)
+_COELIAC = ("allergy:gluten", "The user has {disease} disease.", 0.95, 3650, 1.0)
 _NOT_ALLERGIC = ("allergy:{thing}", "The user is not allergic to {thing}.", 0.9, 3650)
 _ALLERGIC_RELATIVE = ("allergy:{thing}", "The user's {who} is allergic to {thing}.", 0.95, 3650, 1.0, "{who}")
 _LIKES = ("taste:{thing}", "The user likes {thing}.", 0.8, 365)
@@ -232,9 +246,13 @@ RULES: tuple[Rule, ...] = (
     Rule(r"<my relative>(?:'s| is) <adv> <diet>", "diet", "The user's {who} follows a {diet} diet.",
          0.9, 365, 0.8, subject="{who}"),
     # allergies are pins: no score should decide whether they are shown
-    Rule(r"<i am> <allergic to><thing>", *_ALLERGIC),
-    Rule(r"<i have an allergy> <severity><allergen> allerg(?:y|ies)\b(?! to )", *_ALLERGIC),
-    Rule(r"<i have an allergy> <severity>allerg(?:y|ies) to <thing>", *_ALLERGIC),
+    Rule(r"(?:<i am> |<i have> been <adv>|^\W*(?:(?:and|oh|ps|fyi|btw),? )*<adv>)<allergic to><thing>",
+         *_ALLERGIC),
+    Rule(r"<i have an allergy><severity><allergen> allerg(?:y|ies)\b(?! to )<not gone>", *_ALLERGIC),
+    Rule(r"<i have an allergy><severity>allerg(?:y|ies) to <thing>", *_ALLERGIC),
+    Rule(r"<i am> (?P<thing>[\w-]+)(?:-| )intolerant\b", *_INTOLERANT),
+    Rule(r"<i have an allergy><severity>(?P<thing>[\w-]+) intolerance\b<not gone>", *_INTOLERANT),
+    Rule(r"(?:<i am> (?:a )?|<i have an allergy>(?=\w+ disease))(?P<disease>co?eliac)\b", *_COELIAC),
     Rule(r"<my relative>(?:'s| is) <adv> <allergic to><thing>", *_ALLERGIC_RELATIVE),
     Rule(r"<my relative> (?:has|suffers from)(?: got)? <severity><allergen> allerg(?:y|ies)\b(?! to )",
          *_ALLERGIC_RELATIVE),
@@ -242,24 +260,29 @@ RULES: tuple[Rule, ...] = (
          *_ALLERGIC_RELATIVE),
     Rule(r"<i am> (?:not|no longer) <adv> <allergic to><thing>", *_NOT_ALLERGIC),
     Rule(r"<i> <do not> have <severity><allergen> allergy\b", *_NOT_ALLERGIC),
+    Rule(r"<i am> (?:not|no longer) <adv>(?P<thing>[\w-]+)(?:-| )intolerant\b",
+         "allergy:{thing}", "The user is not intolerant to {thing}.", 0.9, 3650),
     Rule(r"<my relative>(?:'s| is)(?:n't| not| no longer) <adv> <allergic to><thing>",
          "allergy:{thing}", "The user's {who} is not allergic to {thing}.", 0.9, 3650, 0.5, "{who}"),
     # travel, identity, issues
-    Rule(r"\bi(?:'d| would|d)? <adv>(?:prefer|like|want|love|need|take|choose|pick|book) "
+    Rule(r"\bi(?:'d| would|d)? <adv>(?:prefer|like|want|love|need|take|choose|pick|book|rather have) "
          r"(?:to (?:have|book|sit in) )?(?:the |an? |my )?(?P<seat>window|aisle|middle) seat(?:s|ing)?\b",
          "travel", _SEAT, 0.85, 365),
-    Rule(r"<i> prefer (?:the |an? )?(?P<seat>window|aisle)(?=[.!,;]|$| (?:on|when|if|please|for)\b)",
-         "travel", _SEAT, 0.85, 365),
-    Rule(r"\bcall me <person>", "identity", _GOES_BY, 0.95, 3650, 0.8),
-    Rule(r"(?:\bmy (?:first )?name(?:'s| is)|\bi go by|\bi(?:'m| am) called) <person>",
+    Rule(r"<i> prefer (?:the |an? )?(?P<seat>window|aisle)"
+         r"(?=[.!,;]|$| (?:on|when|if|please|for|to|over|because|since|but)\b)", "travel", _SEAT, 0.85, 365),
+    Rule(r"(?:\bcall|\bevery(?:one|body) calls) me <person>", "identity", _GOES_BY, 0.95, 3650, 0.8),
+    Rule(r"(?:(?:\bmy (?:(?:first|full|real) )?|^\W*)name(?:'?s| is)|\bi go by|<i am> called) <person>",
          "identity", _GOES_BY, 0.95, 3650, 0.8),
-    Rule(r"\b(?:export|upload|sync)s? (?:(?:keeps?|is|are) )?(?:on )?"
+    Rule(r"(?<!\bno\s)\b(?:export|upload|sync)s? "
+         r"(?:(?:keeps?(?: on)?|is|are|(?:has|have) been) )?<adv>"
          r"(?:failing|fails|failed|timing out|timed out|times out)\b",
          "issue", "The user reported a failing export/upload.", 0.7, 30),
     # work and home
-    Rule(r"<i> work (?:at|for) <name>", "employer", _WORKS_AT, 0.85, 730, 0.6),
+    Rule(r"<i> work (?:(?:as an? <word>(?: <word>){0,3}?|in <word>(?: <word>)?|part-time|full-time) )?"
+         r"(?:at|for) <name>", "employer", _WORKS_AT, 0.85, 730, 0.6),
+    Rule(r"<i am> <job> (?:at|for) <name>", "employer", _WORKS_AT, 0.85, 730, 0.6),
     Rule(r"(?:<i am> (?:working (?:at|for)|employed (?:at|by))|\bmy employer is"
-         r"|\bi(?:'ve| have) (?:been working|worked) (?:at|for)) <name>",
+         r"|\bi(?:'?ve| have) (?:been working|worked) (?:at|for)) <name>",
          "employer", _WORKS_AT, 0.85, 730, 0.6),
     Rule(r"<i have> (?:joined|started at|started working (?:at|for)) <name>"
          r"(?! for (?:lunch|dinner|a|coffee|drinks)\b)",
@@ -267,19 +290,23 @@ RULES: tuple[Rule, ...] = (
     Rule(r"<i am> <job>", "occupation", _WORKS_AS, 0.85, 730, 0.6),
     Rule(r"(?:<i> work|<i am> working|\bi(?:'ve| have) been working) as (?P<job>an? <word>(?: <word>){0,3})",
          "occupation", _WORKS_AS, 0.85, 730, 0.6),
-    Rule(r"<we> <adv>live in <name>", "home", _LIVES_IN, 0.9, 730, 0.6),
-    Rule(r"<we>(?:'m|'re| am| are|m) <adv>(?:based|living) in <name>", "home", _LIVES_IN, 0.9, 730, 0.6),
-    Rule(r"<we>(?:'ve| have) <adv>(?:lived|been living) in <name>(?= (?:for|since|all)\b)",
+    Rule(r"(?:<we> <adv>(?:live|reside) in|\bmy home (?:city|town) is) <name>",
          "home", _LIVES_IN, 0.9, 730, 0.6),
-    Rule(r"<we>(?:'ve| have)? <adv>(?:moved|relocated) (?:(?:back|over|out|down|up) )?"
+    Rule(r"<we>(?:'m|'re| am| are|m) <adv>(?:based (?:in|out of)|living in) <name>",
+         "home", _LIVES_IN, 0.9, 730, 0.6),
+    Rule(r"<we>(?:'?ve| have) <adv>(?:lived|been living) in <name>(?= (?:for|since|all)\b)",
+         "home", _LIVES_IN, 0.9, 730, 0.6),
+    Rule(r"<we>(?:'?ve| have)? <adv>(?:moved|relocated) (?:(?:back|over|out|down|up) )?"
          r"(?:from <capital>(?: <capital>)? )?to <name>", "home", _LIVES_IN, 0.9, 730, 0.6),
     # family
-    Rule(r"\b(?:my|our) <relative>(?:(?:'s| is) (?:called|named)|'s name(?:'s| is)|,)? <person>",
+    Rule(r"\b(?:my|our) <relative>(?:(?:'s| is) (?:called|named)|'?s name(?:'?s| is)|,)? <person>",
          "family", _CALLED, 0.9, 3650, 0.6, subject="{who}"),
     Rule(r"<i have> (?:have |got )?an? <relative>(?: called| named|,) <person>",
          "family", _CALLED, 0.9, 3650, 0.6, subject="{who}"),
     # deadlines
     Rule(r"(?:^\W*|\b(?:the|my|our|a|and|but) )(?:(?:new|final|hard|real|next) )?deadline<is now><date>",
+         "deadline", "The deadline is {date}.", 0.8, 30, 0.6),
+    Rule(r"\b(?:i|we) have an? deadline (?:on|of) (?:the )?<date>",
          "deadline", "The deadline is {date}.", 0.8, 30, 0.6),
     Rule(r"\b(?:the|my|our) <what> deadline<is now><date>", "deadline:{what}", _DUE, 0.8, 30, 0.6),
     Rule(r"\bdeadline for (?:(?:the|my|our|this) )?<what><is now><date>",
@@ -316,11 +343,12 @@ class Match:
 
 _AUXILIARY = any_of("do does did is are was were am have has had should shall can could would will")
 _ANYONE = any_of("you i it he she they we there people anyone everyone this that")
+_NOT = r"(?:\b(?:not|never|(?:do|does|did|is|are|was|were|has|have|would|could|should|wo|ca)nt)|n't)"
 _SAYS = any_of(
     """
     said says saying told tells thinks? thought claims? claimed believes? believed wrote writes insists?
     insisted assumes? assumed heard joked jokes suspects? guessed guesses swears replied answered shouted
-    (?:was|is)_like according_to reads
+    (?:was|is)_like according_to reads has_it
     """
 )
 _NOT_SO = any_of(
@@ -330,7 +358,7 @@ _NOT_SO = any_of(
     """
 )
 _FICTION = any_of(
-    "story novel dream dreams game film movie book play example scenario sketch poem song theory"
+    "story novel dream dreams game film movie book play example exercise scenario sketch poem song theory"
 )
 _DOCTOR = any_of("doctor gp allergist dermatologist dietitian pa?ediatrician specialist tests? blood_test")
 
@@ -343,11 +371,12 @@ def around(pattern: str) -> re.Pattern[str]:
 _SEPARATOR = around(r"[,;:()\[\]—–…]| - | (?=(?:but|so|because|although|though|while|whereas|since|as) )")
 _OPENING = r"^\W*(?:(?:and|so|but|well|hey|hi|ok|okay|then|also|please) )*"
 _ASKS = around(
-    rf"{_OPENING}(?:{_AUXILIARY}(?:n't)? {_ANYONE}\b"
+    rf"{_OPENING}(?:{_AUXILIARY}(?:n't)? {_ANYONE}\b|how come\b"
+    r"|(?:is|are|was|were|do|does|did|has|can|could|will|would|should) (?:the|my|our|any)\b"
     rf"|(?:what|who|how|why|where|when|which)(?: come)? (?:{_AUXILIARY}|makes)\b)"
 )
 _REQUESTS = around(
-    rf"{_OPENING}(?:can|could|would|will) you (?:please |kindly |just |also )*"
+    rf"{_OPENING}(?:can|could|would|will) (?:you|someone|(?:the|your) \w+) (?:please |kindly |just |also )*"
     r"(?:(?:note|remember|keep in mind|bear in mind|record|save)(?: that)?)?\s*$"
 )
 _INVERTED = around(r"(?<!\byou )\b(?:do|does|did|should|shall|would|could|can|will|am|have|had)\s*$")
@@ -361,26 +390,34 @@ _TAG = around(
     r"(?:are|do|is|ai)n't (?:i|it)|is (?:that|it)(?: right| correct)?)\W*"
 )
 _SUPPOSES = around(
-    r"\b(?:if|unless|whether|wish(?:es|ed)?|as though|maybe|perhaps|possibly|not sure|wonder(?:ing)?|"
+    r"\b(?:if(?! (?:possible|available|needed|(?:it|that) helps)\b)|"
+    r"unless|whether|wish(?:es|ed)?|as though|maybe|perhaps|possibly|not sure|wonder(?:ing)?|"
     r"(?:may|might|could|would) be)\b"
 )
 _SUPPOSES_ON = around(
     r"\b(?:imagin(?:e|ing)|suppos(?:e|ing)|assum(?:e|ing)|pretend(?:ing)?|hypothetically|role-?play|"
     r"act(?:ing)? as|let's say|for the sake of|dream(?:ed|t)|had a dream|translat(?:e|ion)|(?:re|para)phrase|"
-    rf"rewrite|proofread|in (?:my|the|this|a|that) (?:\w+ )?{_FICTION}|"
+    rf"rewrite|proofread|(?:in|for) (?:my|the|this|a|that) (?:\w+ )?{_FICTION}|"
+    rf"(?:write|tell|invent|make up|generate) (?:\w+ ){{0,3}}(?:{_FICTION}|sentences?)|spell-? ?check|"
+    r"picture this|"
     r"(?:the|my) (?:character|narrator|hero|protagonist|sentence|phrase|line|words?|lyrics))\b|^\W*say\b"
 )
 _SUPPOSES_AFTER = around(
     rf"^[^.]{{0,40}}\b(?:in (?:(?:this|that|the|my|a) )?{_FICTION}|hypothetically|just kidding)\b"
 )
-_NOT_YET = around(r"\b(?:when|whenever|once|until|till|before|by the time)\s*$")
+_NOT_YET = around(
+    r"\b(?:when|whenever|once|until|till|before|by the time|in case|provided|hope|hoping|dream(?: is)?)"
+    r"(?: that| an?)?\s*$"
+)
 _DENIES = around(
-    rf"(?:\b(?:not|never)|n't)(?: \w+){{0,2}}? {_NOT_SO}(?: that)?\s*$"
+    rf"{_NOT}(?: \w+){{0,2}}? {_NOT_SO}(?: that)?\s*$"
     r"|\b(?:doubt|deny|denied|false|untrue|wrong|myth|lied?|rumou?r|joked?|used to)(?: to say)?(?: that)?\s*$"
-    r"|\b(?:don't|do not|never|stop|nobody|no one)(?: \w+)?\s*$"
+    r"|\b(?:don'?t|do not|never|stop|nobody|no one)(?: \w+)?\s*$"
+    r"|\b(?:nor|outgr[eo]wn?|got over|not (?:one|a single))\s*$"
+    r"|\b(?:dare|hates? (?:it )?(?:when|that))(?: \w+)?\s*$"
 )
 _REMINDS = around(
-    r"(?:\b(?:not|never)|n't)(?: \w+){0,2}? (?:forget|know|reali[sz]e|mention(?:ed)?|tell|told)"
+    rf"{_NOT}(?: \w+){{0,2}}? (?:forget|know|reali[sz]e|mention(?:ed)?|tell|told)"
     r"(?: \w+)?(?: that)?\s*$"
     r"|\bcan(?:'t|not) believe(?: that)?\s*$"
 )
@@ -493,7 +530,12 @@ def _facts(text: str, guards: Sequence[Guard]) -> list[Candidate]:
     return list(found.values())
 
 
-_WORTH_READING = re.compile(r"\b(?:im?|i'\w+|we|my|our|me|deadline|due|exports?|uploads?|syncs?)\b", re.I)
+Reading = tuple[int, dict[str, str]]
+"""A fact of a match: where it ends in the sentence, and the values of the rule's groups."""
+
+_WORTH_READING = re.compile(
+    r"\b(?:i(?:m|ve|d)?|we|my|our|me|names?|allergic|deadline|due|exports?|uploads?|syncs?)\b", re.I
+)
 
 
 def _matches(sentence: str, guards: Sequence[Guard]) -> Iterator[tuple[int, int, Rule, dict[str, str]]]:
@@ -502,8 +544,8 @@ def _matches(sentence: str, guards: Sequence[Guard]) -> Iterator[tuple[int, int,
         return
     separators = [mark.end() for mark in _SEPARATOR.finditer(sentence)]
     for rule in RULES:
-        for match in rule.regex.finditer(sentence):
-            for end, values in _readings(match):
+        for match, readings in _finds(rule, sentence):
+            for end, values in readings:
                 first, last = max(0, match.start() - WINDOW), min(len(sentence), end + WINDOW)
                 place = bisect.bisect_right(separators, match.start())
                 clause = max(first, separators[place - 1] if place else 0)
@@ -515,6 +557,18 @@ def _matches(sentence: str, guards: Sequence[Guard]) -> Iterator[tuple[int, int,
                 )
                 if not any(guard(seen) for guard in guards):
                     yield match.start(), end, rule, values
+
+
+def _finds(rule: Rule, sentence: str) -> Iterator[tuple[re.Match[str], list[Reading]]]:
+    """Each match of `rule` with its readings; the next is sought where these end, not where the match does.
+
+    The free text of a match may run into the next statement: "I'm allergic to nuts and I'm allergic to eggs".
+    """
+    start = 0
+    while match := rule.regex.search(sentence, start):
+        readings = list(_readings(match, allergy=rule.topic.startswith("allergy")))
+        yield match, readings
+        start = max((end for end, _ in readings), default=match.start() + 1)
 
 
 _SENTENCE_END = re.compile(
@@ -580,38 +634,39 @@ _STOP = word_set(
     always often sometimes at for in on during about after before to just only everything nothing
     anything something everyone someone anyone both all eat hate hates love loves live lives work
     works likes dislikes dont cant hasta asap back maybe soon later asking calling btw ok okay lol
-    haha right anyways either neither still ever being
+    haha right anyways either neither still ever being especially particularly mainly
+    mostly sadly unfortunately honestly obviously luckily tbh imo fyi thx pls sorry xd
     """
 )
 _NO_NAMES = word_set(  # but April, May, June, Will and Hope are
     """
     monday tuesday wednesday thursday friday saturday sunday january february march july september
-    october november december christmas easter god
+    october november december christmas easter god by with from
     """
 )
 _NOT_ALLERGENS = word_set(
     """
     mornings mondays work people nonsense meetings exercise commitment responsibility bullshit drama
-    stupidity fun hard food foods seasonal old former childhood bad severe new question friend
+    stupidity fun hard food foods seasonal old former childhood bad severe new question friend friends
+    colleagues guests
     """
 )
 _AS_TYPED = ("thing", "name", "person", "job", "what", "date")
 _LOOSE_ENDS = word_set("with without of to by from into the a an")
-_DESCRIPTION = word_set("i i'm you he she we they that which who where how")
+_DESCRIPTION = word_set("i i'm you he she we they that which who where how less least")
+_OBJECTS = word_set("it him her them me us my your his our their its this these those")
 _PLURALS = {"tomato": "tomatoes", "strawberry": "strawberries"} | {
     one: one + "s" for one in word_set("egg cat dog prawn bee wasp kiwi oyster mussel lentil chickpea")
 }
 _NEVER_IN_A_NAME = (_STOP | _NO_NAMES) - word_set("will may hope")
-_NEVER_IN_A_THING = _STOP - {
-    "and"
-}  # the "and" of a list is split off before; what is left is "mac and cheese"
+_NEVER_IN_A_THING = _STOP - {"and"}  # lists are split before: what is left is "mac and cheese"
 _LIST = re.compile(
     r"(, (?:and |or )?| (?:and|or|&) (?!(?:cheese|chips|roll|tonic|bass|butter|jelly|vinegar)\b))", re.I
 )
 
 
-def _readings(match: re.Match[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The facts that one match states: for each where it ends in the sentence, and its values."""
+def _readings(match: re.Match[str], *, allergy: bool) -> Iterator[Reading]:
+    """The facts that one match states. allergy: whether its `thing` is an allergen."""
     values = {
         key: value if key in _AS_TYPED else value.lower()
         for key, value in match.groupdict().items()
@@ -621,12 +676,15 @@ def _readings(match: re.Match[str]) -> Iterator[tuple[int, dict[str, str]]]:
     if key is None:
         yield match.end(), values
         return
-    allergy = "allerg" in match[0].lower()
+    if key in ("name", "person") and match[0].isupper():
+        return  # "I LIVE IN FEAR": capitals tell a name from a word only where there are small letters
     parts = _things(values[key], described=allergy) if key == "thing" else _one_name(values[key], key)
-    for start, kept in parts:
-        value = _allergen(kept) if allergy and key == "thing" else kept
+    spans = [(kept, match.start(key) + start + len(kept)) for start, kept in parts]
+    if match.end() > match.end(key) and match.end(key) not in (end for _, end in spans):
+        return  # "a theory about nut allergy" is no allergy to theory
+    for kept, end in spans:
+        value = _allergen(kept) if allergy else kept
         if value:
-            end = match.start(key) + start + len(kept)
             yield (match.end() if end == match.end(key) else end), values | {key: value}
 
 
@@ -650,12 +708,22 @@ def _things(text: str, *, described: bool) -> Iterator[tuple[int, str]]:
             rest = piece[len(kept) :].lower().split()
             if not kept or (index and len(kept.split()) > 3):
                 return
-            if not described and (_DESCRIPTION & {*rest[:1]} or kept.split()[-1] in _LOOSE_ENDS):
+            if not described and _cut_short(kept, rest):
                 return
             yield start, kept
             if rest and rest != ["."]:
                 return
         start += len(piece)
+
+
+def _cut_short(kept: str, rest: list[str]) -> bool:
+    """True if `rest` takes back or completes what was kept: "the way | you sing", "seeing | her dance"."""
+    stops_at = {*rest[:1]}
+    return bool(
+        _DESCRIPTION & stops_at
+        or kept.split()[-1] in _LOOSE_ENDS
+        or (kept.endswith("ing") and _OBJECTS & stops_at)
+    )
 
 
 def _until_stop(text: str, stop: frozenset[str], *, proper: bool = False) -> str:
@@ -664,9 +732,12 @@ def _until_stop(text: str, stop: frozenset[str], *, proper: bool = False) -> str
     for word in text.split():
         links = proper and word.isascii() and word[0].islower()  # "of", "de": the pattern let only these pass
         ends = word.split("'")[0].strip(".-/&").lower() in stop or (proper and word[0].islower())
+        links = links or (word == "to" and kept.endswith("ing"))  # "going to the theatre"
         if (ends and not links) or len(kept) + len(word) >= MAX_THING:
             break
         kept = f"{kept} {word}" if kept else word
+    if proper:
+        kept = re.sub(r"(?: [a-z]+)+$", "", kept)  # "Acme on", of "Acme on Monday"
     return kept.strip(" -/&'").rstrip(".")
 
 
@@ -791,7 +862,11 @@ def read_extraction(reply: str) -> Extraction:
             return Extraction.model_validate(value)
         except ValidationError as error:
             problem = f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
-        except (json.JSONDecodeError, RecursionError) as error:
+        except json.JSONDecodeError as error:
+            # What stands inside an object that the reply's end cuts off is not the answer.
+            cut_off = error.pos >= len(reply.rstrip()) or error.msg.startswith("Unterminated")
+            problem, end = str(error), len(reply) if cut_off else start + 1
+        except RecursionError as error:
             problem, end = str(error), start + 1
         start = reply.find("{", end)
     raise ExtractionFailed(f"reply={reply[:80]!r} does not hold the facts as JSON ({problem}); ask again")

@@ -39,6 +39,13 @@ def forget_source(store: MemoryStore, source_id: str, user_id: str, app_name: st
 
     The user's conversation of that source goes too, and is not learned again. Reaches every session of
     this user, nothing of anyone else's, and nothing that the app shares. The bytes are gone afterwards.
+    Raises ValueError or TypeError for an id that names nothing.
+
+    Example:
+    >>> store, sources = MemoryStore(), [Source("user_implicit", "s1")]
+    >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada", memory_id="mem_1", sources=sources))
+    >>> forget_source(store, "s1", "u_ada")
+    Revocation(erased=['mem_1'], flagged=[])
     """
     check_id("source_id", source_id)
     with store.transaction():
@@ -90,7 +97,16 @@ def regenerate(
     Replays, group by group, what the remaining conversations say and what the records still witness: a
     memory that a revoked source had displaced comes back, and one that it had kept out comes in. Pass the
     `extract` that the conversations were learned with. Returns the memories that changed; a second run
-    changes nothing.
+    changes nothing. Raises ValueError or TypeError for a missing owner, and what `extract` raises.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> for source_id, diet in (("s1", "vegetarian"), ("s2", "vegan")):
+    ...     candidate = Candidate(f"The user follows a {diet} diet.", "diet", 0.9, "")
+    ...     _ = consolidate(store, candidate, Source("user_explicit", source_id), user_id="u_ada")
+    >>> _ = forget_source(store, "s2", "u_ada")
+    >>> [record.content for record in regenerate(store, "u_ada")]
+    ['The user follows a vegetarian diet.']
     """
     with store.transaction():
         owned = store.owned(user_id, app_name)
@@ -131,6 +147,13 @@ def prune(
     """Tombstone the user's memories whose decayed confidence is below `floor` (0..1); those pruned.
 
     Pins are outside decay and stay. Raises ValueError for a floor outside 0..1.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("An export fails.", "u_ada", confidence=0.7, half_life_days=30))
+    >>> with clock.travel(days=60):
+    ...     [record.content for record in prune(store, 0.2, user_id="u_ada")]
+    ['An export fails.']
     """
     check_fraction("floor", floor)
     with store.transaction():
@@ -145,7 +168,14 @@ def prune(
 def expire(store: MemoryStore, *, user_id: str, app_name: str = "default") -> list[MemoryRecord]:
     """Tombstone the user's memories whose `expires_at` has come, pins included; those expired.
 
-    Reading already leaves them out; this clears them away.
+    Reading already leaves them out; this clears them away. Raises ValueError for a missing owner.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("Has a voucher.", "u_ada", expires_at=clock.now() + clock.DAY))
+    >>> with clock.travel(days=2):
+    ...     [record.content for record in expire(store, user_id="u_ada")]
+    ['Has a voucher.']
     """
     with store.transaction():
         standing = [r for r in store.owned(user_id, app_name) if r.invalidated_at is None]
@@ -163,7 +193,16 @@ def tombstone(store: MemoryStore, record: MemoryRecord, reason: str) -> None:
 
 
 def forget_user(store: MemoryStore, user_id: str, app_name: str = "default") -> int:
-    """Erase all that one user owns, down to the bytes of the file; the number of memories erased."""
+    """Erase all that one user owns, down to the bytes of the file; the number of memories erased.
+
+    Raises as `MemoryStore.erase_user` does.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada"))
+    >>> forget_user(store, "u_ada"), forget_user(store, "u_ada")
+    (1, 0)
+    """
     return store.erase_user(user_id, app_name)
 
 

@@ -87,6 +87,11 @@ def inject(system: str, hits: Sequence[Hit], *, max_chars: int | None = None) ->
 
     max_chars: the most characters that the lines of all memories but the pins may take; a line that does
     not fit is left out whole. Raises ValueError for a max_chars below 0.
+
+    Example:
+    >>> hit = Hit(0.6, MemoryRecord("Likes tea.", "u_ada", confidence=0.9), 0.5, 1.0, 0.5)
+    >>> inject("Be brief.", [hit]).splitlines()[-2:]
+    ['- [confidence: high, source: unknown] Likes tea.', '</MEMORIES>']
     """
     check_text("system", system, empty=True, most=1_000_000)
     if max_chars is not None and (type(max_chars) is not int or max_chars < 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memlab.records import SCOPES, MemoryRecord, Operation, Source
+from memlab.records import SCOPES, MemoryRecord, Operation, Source, check_kind
 from memlab.store import DEFAULT_SCOPES, MemoryStore
 from solutions.consolidation import Extractor, learn
 from solutions.extraction import rule_extract
@@ -16,6 +16,8 @@ from solutions.retrieval import Hit, Weights, retrieve
 class MemorySystem:
     """Long-term memory on a store. Every call names the user, as authentication gave them.
 
+    Raises TypeError for what is no store.
+
     Example:
     >>> memory = MemorySystem(MemoryStore())
     >>> said = [{"role": "user", "content": "Please call me Ada."}]
@@ -25,11 +27,16 @@ class MemorySystem:
     ['The user goes by Ada.']
     >>> memory.recall("what is my name?", user_id="u_bo")
     []
+    >>> print(memory.context("Be brief.", "what is my name?", user_id="u_ada").splitlines()[-2])
+    - [confidence: high, source: user_explicit] The user goes by Ada.
+    >>> memory.forget_user("u_ada")
+    1
     """
 
     def __init__(
         self, store: MemoryStore, *, extract: Extractor = rule_extract, weights: Weights | None = None
     ) -> None:
+        check_kind("store", store, MemoryStore)
         self.store = store
         self.extract = extract
         self.weights = weights or Weights()

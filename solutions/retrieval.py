@@ -28,7 +28,13 @@ SATURATION, LENGTH_PENALTY = 1.2, 0.75
 """BM25's k1 and b, at the values that Lucene ships: repeats soon stop counting, long texts count less."""
 
 KEYWORD_SHARE = 0.5
-"""How much the best keyword match adds to a cosine of 1; notebook 05 measures other values."""
+"""How much the best keyword match adds to a cosine of 1.
+
+A half serves raw turns of long dialogues; with a good model on short memories, less is better: notebook 05.
+"""
+
+CONTRACTED = frozenset({"d", "ll", "m", "re", "s", "t", "ve"})
+"""What `words` leaves of "what's" or "don't" after the apostrophe; "user's" must not match "what's"."""
 
 Relevance = Literal["vector", "hybrid"]
 Array = NDArray[np.floating[Any]]
@@ -36,7 +42,14 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each part counts in the blended score; numbers of 0 or more, not all 0."""
+    """How much each part counts in the blended score.
+
+    Raises TypeError or ValueError that names the weight, unless all are numbers of 0 or more and not all 0.
+
+    Example:
+    >>> Weights(relevance=1.0)
+    Weights(relevance=1.0, recency=0.25, importance=0.15)
+    """
 
     relevance: float = 0.6
     recency: float = 0.25
@@ -52,7 +65,12 @@ class Weights:
 
 @dataclass(frozen=True)
 class Hit:
-    """A memory that was brought back, its score, and the three parts before they are weighted."""
+    """A memory that was brought back, its score, and the three parts before they are weighted.
+
+    Example:
+    >>> Hit(0.41, MemoryRecord("Allergic to peanuts.", "u_ada"), 0.2, 0.5, importance=1.0).pinned
+    True
+    """
 
     score: float
     record: MemoryRecord
@@ -93,6 +111,19 @@ def top_k(scores: Array, k: int) -> NDArray[np.intp]:
     return positions[np.argsort(-scores[positions], kind="stable")][:k]
 
 
+def pins_first(scores: Array, importance: Array, k: int) -> list[int]:
+    """The positions of all pins, best first, then of the k best others: a pin takes none of their places.
+
+    Example:
+    >>> pins_first(np.array([0.9, 0.1, 0.8, 0.7]), np.array([0.5, 1.0, 0.5, 0.5]), 2)
+    [1, 0, 2]
+    """
+    pinned = importance >= PINNED
+    pins, others = np.flatnonzero(pinned), np.flatnonzero(~pinned)
+    best = [*pins[top_k(scores[pins], len(pins))], *others[top_k(scores[others], k)]]
+    return [int(position) for position in best]
+
+
 def keyword_scores(query: str, texts: Sequence[str]) -> Array:
     """The BM25 score of each text for `query`: 0 without a common word, higher for rarer common words.
 
@@ -119,14 +150,14 @@ def keywords(text: str) -> list[str]:
     """The words of `text` that can tell one memory from another: no stop words.
 
     Example:
-    >>> keywords("The user likes tea.")
-    ['likes', 'tea']
+    >>> keywords("The user's mother likes tea.")
+    ['mother', 'likes', 'tea']
     """
-    return [word for word in words(text) if word not in STOPWORDS]
+    return [word for word in words(text) if word not in STOPWORDS | CONTRACTED]
 
 
-def hybrid_relevance(cosines: Array, by_keyword: Array) -> Array:
-    """Cosine plus KEYWORD_SHARE times the keyword score over its maximum, scaled back to at most 1.
+def hybrid_relevance(cosines: Array, by_keyword: Array, *, share: float = KEYWORD_SHARE) -> Array:
+    """Cosine plus `share` times the keyword score over its maximum, scaled back to at most 1.
 
     Example:
     >>> hybrid_relevance(np.array([0.6, 0.6]), np.array([4.0, 0.0])).round(3).tolist()
@@ -134,7 +165,7 @@ def hybrid_relevance(cosines: Array, by_keyword: Array) -> Array:
     """
     best = by_keyword.max(initial=0.0)
     normalised = by_keyword / best if best > 0 else by_keyword
-    return np.asarray((cosines + KEYWORD_SHARE * normalised) / (1 + KEYWORD_SHARE), np.float64)
+    return np.asarray((cosines + share * normalised) / (1 + share), np.float64)
 
 
 def recall_at_k(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
@@ -190,9 +221,17 @@ def retrieve(
 
     relevance: "vector" is the cosine; "hybrid" adds keywords, weighed among these memories only, so no
     other owner's memories change a score. `as_of` ranks what held at another time, as it was ranked then.
-    Raises ValueError or TypeError for a missing owner, an unknown scope, a k below 0, or a query that is
-    not text.
+    Raises ValueError or TypeError for a missing store or owner, an unknown scope, a k below 0, or a query
+    that is not text.
+
+    Example:
+    >>> store = MemoryStore()
+    >>> store.put(MemoryRecord("The user likes tea.", "u_ada"))
+    >>> store.put(MemoryRecord("The user is allergic to peanuts.", "u_ada", importance=1.0))
+    >>> [hit.record.content for hit in retrieve(store, "tea?", user_id="u_ada", k=1)]
+    ['The user is allergic to peanuts.', 'The user likes tea.']
     """
+    check_kind("store", store, MemoryStore)
     check_kind("weights", weights, Weights)
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise ValueError(f"k={k!r} is not a whole number of 0 or more; pass e.g. k=5")
@@ -203,13 +242,10 @@ def retrieve(
         by_keyword = keyword_scores(query, matches.contents())
         matches = replace(matches, relevance=hybrid_relevance(matches.relevance, by_keyword))
     scores = blended_score(matches, weights)
-    pinned = matches.importance >= PINNED
-    pins, others = np.flatnonzero(pinned), np.flatnonzero(~pinned)
-    best = [*pins[top_k(scores[pins], len(pins))], *others[top_k(scores[others], k)]]
-    return _hits(matches, scores, best)
+    return _hits(matches, scores, pins_first(scores, matches.importance, k))
 
 
-def _hits(matches: Matches, scores: Array, positions: list[Any]) -> list[Hit]:
+def _hits(matches: Matches, scores: Array, positions: list[int]) -> list[Hit]:
     fresh = recency(matches)
     return [
         Hit(

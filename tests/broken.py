@@ -88,7 +88,20 @@ BROKEN: dict[str, tuple[Change, str]] = {
     ),
     "no title": (replace("opening", "# 99 · A tiny lesson", ""), "does not open with a title"),
     "no goal": (replace("opening", "will be able", "learn"), "what the learner will be able to do"),
-    "no time": (replace("opening", "5 minutes", "soon"), "how long it takes"),
+    "no time": (
+        replace("opening", "20 min, of which 5 min are three exercises", "soon"),
+        "how long it takes",
+    ),
+    "another sum": (replace("opening", "5 min", "6 min"), "6 min of exercises, but their heads sum to 5"),
+    "no time to read": (replace("opening", "20 min", "19 min"), "state at least 20"),
+    "stops a run": (
+        tags("double-demo", "needs:99-double"),
+        "(double-demo): lacks the tag 'raises-exception'",
+    ),
+    "runs on past an error": (
+        tags("imports", "raises-exception"),
+        "(imports): needs no exercise, yet has the tag 'raises-exception'; run: python",
+    ),
     "no needs": (replace("opening", "You need", "Needs"), "what it needs"),
     "no recap": (replace("closing", "## Recap", ""), "no section '## Recap'"),
     "no key point": (replace("closing", "## Key point", ""), "no section '## Key point'"),

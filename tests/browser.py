@@ -73,7 +73,8 @@ class Notebook:
         while time.monotonic() < deadline:
             cells: list[dict[str, Any]] = self.page.evaluate(CELLS)
             done = all(cell["execution_count"] for cell in cells)
-            if errors(cells) or (done and self.page.evaluate(STATUS) == "idle"):
+            failed = errors([cell for cell in cells if not goes_on(cell)])
+            if failed or (done and self.page.evaluate(STATUS) == "idle"):
                 self.page.wait_for_timeout(SETTLE)
                 return cells
             self.page.wait_for_timeout(200)
@@ -108,6 +109,11 @@ def errors(cells: list[dict[str, Any]]) -> list[str]:
     """What went wrong in the cells: `Name: message` of each error output."""
     outputs = [output for cell in cells for output in cell["outputs"]]
     return [f"{out['ename']}: {out['evalue']}" for out in outputs if out["output_type"] == "error"]
+
+
+def goes_on(cell: dict[str, Any]) -> bool:
+    """Whether a run goes on below the cell when it stops with an error."""
+    return "raises-exception" in cell["metadata"].get("tags", [])
 
 
 @dataclass

@@ -94,6 +94,11 @@ def test_solving_only_some_exercises_leaves_the_other_stubs() -> None:
     assert cell(solved, "counter-stub").source == cell(tiny(), "counter-stub").source
 
 
+def test_runs_go_on_past_an_open_exercise_but_not_past_an_error_of_the_solved_notebook() -> None:
+    assert cell(tiny(), "double-demo").metadata["tags"] == ["needs:99-double", "raises-exception"]
+    assert cell(solve(tiny(), NAME, root=TINY), "double-demo").metadata["tags"] == ["needs:99-double"]
+
+
 def test_building_writes_the_same_bytes_every_time_with_outputs(root: Path) -> None:
     target = root / "solutions" / NAME
     assert main(["99"], root) == 0
@@ -195,6 +200,8 @@ def test_tidying_clears_what_jupyter_leaves_behind(root: Path) -> None:
     cell(notebook, "double-demo").update(outputs=[OUTPUT], execution_count=4)
     cell(notebook, "imports").metadata["execution"] = {"iopub.status.busy": "2026-01-01"}
     another_kernel(notebook)
+    tags("double-demo", "needs:99-double")(notebook)
+    tags("imports", "raises-exception")(notebook)
     write(notebook, root / "notebooks" / NAME)
     assert main(["--tidy", "99"], root) == 0
     assert (root / "notebooks" / NAME).read_bytes() == (TINY / "notebooks" / NAME).read_bytes()

@@ -562,6 +562,7 @@ BAD_CALLS: dict[str, Any] = {
     "a candidate of no source": lambda s: consolidate(s, candidate(), None, user_id=ADA),  # type: ignore[arg-type]
     "no operation": lambda s: apply(s, None, candidate(), SOURCE, user_id=ADA),  # type: ignore[arg-type]
     "decide without a source": lambda s: decide(candidate(), [], None),  # type: ignore[arg-type]
+    "decide without a candidate": lambda s: decide(None, [], SOURCE),  # type: ignore[arg-type]
 }
 
 

@@ -23,6 +23,7 @@ from solutions.retrieval import PINNED
 DATA = Path(__file__).resolve().parents[1] / "data"
 CONVERSATIONS = sorted((DATA / "conversations").glob("*.json"))
 FILES = {
+    DATA / "gate_cases.json": "gate_cases",
     DATA / "retrieval.json": "retrieval",
     DATA / "labelled_messages.json": "labelled_messages",
     DATA / "minilm" / "recording.json": "recording",

@@ -84,6 +84,15 @@ def test_the_published_run_leaves_the_clock_and_the_ids_free(capsys: pytest.Capt
     assert new_id() not in first
 
 
+def test_a_reader_that_has_enough_hears_no_complaint() -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    demo = [sys.executable, "-m", "solutions.demo"]
+    result = subprocess.run(demo, cwd=ROOT, stdout=writes, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writes)
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
 # A user's own conversations
 
 TALKS: list[dict[str, Any]] = [

@@ -7,7 +7,7 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
-from browser import ROOT, Lab, errors
+from browser import ROOT, Lab, errors, goes_on
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -24,6 +24,15 @@ def test_a_notebook_runs_in_jupyterlab_without_an_error_or_a_call_to_the_outside
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     assert notebook.complaints == []
     assert notebook.outside == []
+
+
+def test_an_open_exercise_does_not_stop_a_run(lab: Lab) -> None:
+    with lab.open("notebooks/01_embeddings.ipynb") as notebook:
+        cells = notebook.run_all()
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    stopped = [cell for cell in cells if errors([cell])]
+    assert stopped
+    assert all(goes_on(cell) for cell in stopped)
 
 
 def test_the_server_opens_on_the_first_notebook(lab: Lab) -> None:

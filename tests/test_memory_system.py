@@ -11,7 +11,7 @@ from pipeline import ADA, bytes_of, said
 from memlab.records import Candidate, Source
 from memlab.store import MemoryStore
 from solutions.memory_system import MemorySystem
-from solutions.retrieval import Weights
+from solutions.retrieval import Weights, retrieve
 
 VEGETARIAN, FISH = "The user follows a vegetarian diet.", "The user eats fish again."
 SYSTEM = "You are a concierge."
@@ -20,6 +20,14 @@ SYSTEM = "You are a concierge."
 @pytest.fixture
 def memory() -> MemorySystem:
     return MemorySystem(MemoryStore())
+
+
+def test_a_missing_store_is_named() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError, match="store=None is not a MemoryStore"):
+        MemorySystem(nothing)
+    with pytest.raises(TypeError, match="store=None is not a MemoryStore"):
+        retrieve(nothing, "tea?", user_id=ADA)
 
 
 def tell(

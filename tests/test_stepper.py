@@ -26,7 +26,7 @@ STEPS = played()
 
 
 def controls(widget: VBox) -> tuple[Button, Button, IntSlider, HTML]:
-    bar, view = widget.children
+    bar, view, _ = widget.children
     assert isinstance(bar, HBox)
     back, on, slider = bar.children
     return back, on, slider, view

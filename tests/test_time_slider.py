@@ -37,7 +37,7 @@ def states(day: Day) -> list[str]:
 
 
 def sliders(widget: Any) -> tuple[Any, Any, Any]:
-    day, floor, picture = widget.children
+    day, floor, picture, _ = widget.children
     return day, floor, picture
 
 

@@ -2,7 +2,8 @@
 
     (no option)   write solutions/NN_name.ipynb for every notebook (or the NAMES given), executed
     --check       change nothing; fail if a solved notebook is not what its sources give
-    --tidy        clear outputs and machine-made metadata from notebooks/NN_name.ipynb before you commit it
+    --tidy        clear outputs and machine-made metadata from notebooks/NN_name.ipynb before you commit it,
+                  and let runs go on at its `needs:` cells
 
 **For the author of a lesson.** You edit `notebooks/NN_name.ipynb` by hand; nobody edits the solved one.
 
@@ -21,9 +22,12 @@
    `<summary>The idea</summary>`, then `<summary>Where the answer stands</summary>`.
 6. A later cell that needs the learner's answer is tagged `needs:01-cosine`: with the bare stub it may stop
    with NotImplementedError (or a NameError that follows from it). Every other cell must run either way.
-7. The first cell holds `# 01 · Title`, **You will be able to**, the minutes and **You need**; the last
-   sections are `## Recap`, `## Key point`, `## Check yourself` (three questions, answers in `<details>`)
-   and `## What breaks next`.
+   `--tidy` gives such cells, and no others, the tag `raises-exception`: a skipped exercise then stops neither
+   *Run All Cells* nor *Restart Kernel and Run up to Selected Cell*. Solved notebooks do not have it.
+7. The first cell holds `# 01 · Title`, **You will be able to**, **Time** · 60 min, of which 40 min are five
+   exercises (the sum of their heads, and at least 15 min besides), and **You need**; the last sections
+   are `## Recap`, `## Key point`, `## Check yourself` (three questions, answers in `<details>`) and
+   `## What breaks next`.
 
 `memlab.teaching.lint` says what is missing, and `tests/test_lessons.py` tries every exercise alone.
 
@@ -71,6 +75,8 @@ from memlab.teaching.lesson import (
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
+GO_ON = "raises-exception"
+"""The tag at which Jupyter, when a cell stops, runs the next one all the same."""
 TIMEOUT = 300
 MACHINE = re.compile(
     rf"{re.escape(str(ROOT))}|(?:/home|/root|/tmp|[/\\]Users)[/\\]|ipykernel_\d+|\bat 0x[0-9a-f]{{6,}}"
@@ -84,7 +90,9 @@ def solve(notebook: Notebook, name: str, only: Sequence[str] | None = None, root
     No outputs, plain metadata, nbgrader's metadata on exercises and checks. `name` is the file's name.
     Raises LessonError.
     """
-    solved = tidy(notebook)
+    solved = bare(notebook)
+    for cell in solved.cells:
+        _set_tag(cell, GO_ON, False)  # with the answers in, an error is an error
     for exercise in exercises(notebook, name, root):
         cell = solved.cells[exercise.index]
         if only is None or exercise.id in only:
@@ -107,6 +115,19 @@ def solution_source(exercise: Exercise, root: Path = ROOT) -> str:
 
 
 def tidy(notebook: Notebook) -> Notebook:
+    """A copy of a learner's notebook as it is committed: bare, and runs go on at its `needs:` cells."""
+    clean = bare(notebook)
+    for cell in clean.cells:
+        _set_tag(cell, GO_ON, needs(cell))
+    return clean
+
+
+def needs(cell: Cell) -> bool:
+    """Whether the cell uses the learner's answer to an exercise: it has a tag such as `needs:01-cosine`."""
+    return any(tag.startswith("needs:") for tag in cell.metadata.get("tags", []))
+
+
+def bare(notebook: Notebook) -> Notebook:
     """A copy without outputs, execution counts and what differs from machine to machine."""
     clean = copy.deepcopy(notebook)
     clean.metadata = nbformat.from_dict(  # type: ignore[no-untyped-call]
@@ -185,7 +206,7 @@ def differences(name: str, root: Path = ROOT) -> Iterator[str]:
     if [cell.id for cell in built.cells] != [cell.get("id") for cell in kept.cells]:
         yield f"solutions/{name}: cells were added, removed or moved; {cure}"
         return
-    for index, (new, old) in enumerate(zip(built.cells, tidy(kept).cells, strict=True)):
+    for index, (new, old) in enumerate(zip(built.cells, bare(kept).cells, strict=True)):
         for part in ("cell_type", "source", "metadata"):
             if new[part] != old[part]:
                 yield f"solutions/{place(name, new, index)}: {part} differs; {cure}"
@@ -270,6 +291,12 @@ def _build_all(chosen: list[str], root: Path) -> int:
     for path in built:
         print(f"wrote {path.relative_to(root)}")
     return 0
+
+
+def _set_tag(cell: Cell, tag: str, wanted: bool) -> None:
+    tags = [other for other in cell.metadata.pop("tags", []) if other != tag] + [tag] * wanted
+    if tags:
+        cell.metadata["tags"] = tags
 
 
 def _mark(lines: list[str], function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:

@@ -141,8 +141,8 @@ def _(case: Cases, lineage: Function) -> None:
          otherwise="The order is that of replacing. Sorting by `created_at` fails when a clock was set back.",
          given="lineage of new, where old was replaced by new, but old is dated later")
     _refuses_circles(case, lineage)
-    case.refuses("an unknown id is refused", lineage, [fish], "gone", mentions="memory_id",
-                 otherwise="An id that is not there must raise a ValueError that names `memory_id`.")
+    case.refuses("an unknown id is refused", lineage, [fish], "mem_404", mentions="mem_404",
+                 otherwise="An id that is not there must raise a ValueError whose message contains the id.")
 
 
 # fmt: on

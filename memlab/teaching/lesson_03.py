@@ -342,6 +342,9 @@ def _(case: Cases, read_extraction: Function) -> None:
            "There is no JSON in it. That is a model that did not do its job, not a user without facts.")
     _fails(case, read_extraction, "another object is a failure", '{"error": "overloaded"}',
            "It is JSON, but has no `facts`. Let `Extraction.model_validate` decide what counts.")
+    _fails(case, read_extraction, "an object inside another does not count", '{"draft": {"facts": []}}',
+           "You looked inside an object and took a draft for the answer. Where an object does not fit, "
+           "go on behind its *end*, which `raw_decode` gives you.")
     _fails(case, read_extraction, "a value out of range is a failure", _reply("x", confidence=7),
            "A confidence of 7 breaks the schema: `Extraction.model_validate` refuses it, and so do you.")
 

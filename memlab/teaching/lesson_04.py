@@ -594,6 +594,15 @@ def _(case: Cases, decide: Function) -> None:
         [("UPDATE vegetarian", "One steak made her a meat eater: below WEAK nothing is changed.")],
     )
     decides(
+        "nor the beginning of one",
+        steak,
+        [],
+        FORM,
+        "NOOP",
+        "Below WEAK nothing is learned on an exclusive topic, rival or not: NOOP, with no target.",
+        [("CREATE", "One steak became her diet, only because none was known: NOOP, with no target.")],
+    )
+    decides(
         "a known fact may be whispered",
         replace(FISH, confidence=0.3),
         [_fish()],
@@ -778,6 +787,7 @@ def _replaces_several(case: Cases, run: Callable[..., dict[str, MemoryRecord]]) 
         expected=["vegetarian", "meat"],
         got=down,
     )
+    _shares_a_source(case, run)
     ids = {source.source_id for source in after["mem_fish"].sources}
     case.holds(
         "all lineage is kept",
@@ -795,6 +805,20 @@ def _replaces_several(case: Cases, run: Callable[..., dict[str, MemoryRecord]]) 
         given="displaced []",
         expected=["mem_fish"],
         got=list(alone),
+    )
+
+
+def _shares_a_source(case: Cases, run: Callable[..., dict[str, MemoryRecord]]) -> None:
+    after = run([_vegetarian(), _meat()], _fish(FORM))
+    flags = [(source.source_id, source.inherited) for source in after["mem_fish"].sources]
+    case.holds(
+        "what two of them share is inherited once",
+        flags == [("s1", True), ("f9", False)],
+        "Both displaced memories rest on s1, and it came over twice: ask anew **for each** of them what the "
+        "new memory rests on by now.",
+        given="displaced [vegetarian, meat], both from s1; fish from f9",
+        expected=[("s1", True), ("f9", False)],
+        got=flags,
     )
 
 
@@ -909,6 +933,16 @@ def _(case: Cases, take_note: Function) -> None:
         given="confirmed by a conversation from 60 s before",
         expected=LEARNED_AT,
         got=older.updated_at,
+    )
+    lineage = note(_fish(), agrees, replace(CHAT, inherited=True))
+    case.holds(
+        "a witness counts as the memory's own",
+        [source.source_id for source in lineage.own_sources()] == ["s1", "s9"],
+        "The source came marked as inherited by another memory, and kept the mark. Here s9 says it itself: "
+        "`replace(source, inherited=False)`.",
+        given="a fish memory from s1; s9, which another memory inherited, says the same",
+        expected=["s1", "s9"],
+        got=[source.source_id for source in lineage.own_sources()],
     )
 
 

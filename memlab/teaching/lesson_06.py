@@ -5,6 +5,7 @@ The checks compare with plain specifications written here; they never import the
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -153,7 +154,8 @@ class _Hit:
 
 def _hit(answer: Function, content: str, *kinds: str, age: float = 0.0, **fields: Any) -> Any:
     """A hit of the class that the answer knows, for a memory last confirmed `age` days ago."""
-    known = getattr(answer, "__globals__", {}).get("Hit", _Hit)
+    written = inspect.unwrap(answer)  # a decorator may come from a module that knows no Hit
+    known = getattr(written, "__globals__", {}).get("Hit", _Hit)
     at = clock.now() - age * clock.DAY
     sources = [Source(kind, f"s{n}") for n, kind in enumerate(kinds or ("user_explicit",), start=1)]  # type: ignore[arg-type]
     fields = dict[str, Any](confidence=0.9, half_life_days=30, sources=sources) | fields
@@ -709,6 +711,7 @@ def _(case: Cases, answer_with_tool: Function) -> None:
         expected="Water.",
         got=talk.got,
     )
+    _reads_text_alone(case, answer_with_tool)
     case.holds(
         "for one request",
         len(talk.requests) == 1,
@@ -737,6 +740,21 @@ def _(case: Cases, answer_with_tool: Function) -> None:
     )
     _looks_up(case, answer_with_tool, hits)
     _is_bounded(case, answer_with_tool, hits)
+
+
+def _reads_text_alone(case: Cases, answer_with_tool: Function) -> None:
+    thought = {"type": "thinking", "thinking": "Ada is thirsty.", "signature": "abc"}
+    texts = [{"type": "text", "text": "Water, "}, {"type": "text", "text": "cold."}]
+    talk = _Talk(answer_with_tool, _played([thought, *texts]))
+    case.holds(
+        "thoughts are left out, all text is joined",
+        talk.got == "Water, cold.",
+        "`content[0]` need not be the answer: a model may think first, and say the rest in several blocks. "
+        'Join the text of all blocks whose type is `"text"`.',
+        given="a reply of three blocks: thinking, 'Water, ', 'cold.'",
+        expected="Water, cold.",
+        got=Shown(f"{type(talk.raised).__name__}: {talk.raised}") if talk.raised else talk.got,
+    )
 
 
 def _looks_up(case: Cases, answer_with_tool: Function, hits: Sequence[Any]) -> None:

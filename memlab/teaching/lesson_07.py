@@ -89,6 +89,7 @@ def _(case: Cases, forget_source: Function) -> None:
     _reaches_what_is_displaced(case, forget_source)
     _reaches_this_user_only(case, forget_source)
     _ends_the_conversation(case, forget_source)
+    _reaches_the_app_named(case, forget_source)
     _is_all_or_nothing(case, forget_source)
     _leaves_no_bytes(case, forget_source)
 
@@ -184,6 +185,25 @@ def _ends_the_conversation(case: Cases, forget_source: Function) -> None:
     case.holds("it is never taken again", store.revoked("ada") == {"s1"},
                "Nothing remembers that s1 was revoked, so tomorrow's import learns it again: `store.revoke`.",
                given="revoke s1", expected={"s1"}, got=store.revoked("ada"))
+
+
+def _reaches_the_app_named(case: Cases, forget_source: Function) -> None:
+    store = _holding(_memory("home", "s1"), _memory("name", "s1", app_name="bank"),
+                     _memory("diet", "s1 s2", app_name="bank"))
+    given = "in the app 'bank' name from s1 and diet from s1 and s2; revoke s1 in 'bank'"
+    case("another app's memories are found there", _revoked(forget_source, "s1", "bank"), store,
+         expect=[["name"], ["diet"]], given=given,
+         otherwise="`owned` was asked without `app_name`, so it looked into the default app.")
+    left = [*_left(store), *(record.memory_id for record in store.owned("ada", "bank"))]
+    case.holds("and removed there", left == ["home", "diet"],
+               "name is reported as erased, and still there: without `app_name`, `store.remove` looks for it "
+               "in the default app, finds nothing, and says so only by `False`.",
+               given=given, expected=["home", "diet"], got=left)
+    revoked = {app: sorted(store.revoked("ada", app)) for app in ("bank", "default")}
+    case.holds("and revoked there", revoked == {"bank": ["s1"], "default": []},
+               "You revoked s1 in the default app, so the next import into 'bank' learns it again: pass "
+               "`app_name` to `store.revoke` too.",
+               given=given, expected={"bank": ["s1"], "default": []}, got=revoked)
 
 
 # fmt: on
@@ -310,7 +330,16 @@ def _replay_keeps_its_frame(case: Cases, replay: Function) -> None:
         asked.append(text)
         return hash_embed(text)
 
-    record = replay([_said(NAME, "s1", 1)], user_id="bo", app_name="bank", embedder=embedder)[0]
+    found = replay([_said(NAME, "s1", 1)], user_id="bo", app_name="bank", embedder=embedder)
+    case.holds(
+        "what is written to an app is read from it",
+        len(found) == 1,
+        "You lost `app_name` on the way: `consolidate` writes to one app and `owned` reads from another.",
+        given="s1: name; user_id='bo', app_name='bank'",
+        expected=Shown("[name]"),
+        got=_ids(found, "of the scratch store"),
+    )
+    record = found[0]
     case.holds(
         "the memories belong to the user and app named",
         (record.user_id, record.app_name) == ("bo", "bank"),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from memlab.teaching.build import KERNEL, names
+from memlab.teaching.build import GO_ON, KERNEL, names, needs
 from memlab.teaching.checks import registered
 from memlab.teaching.lesson import (
     ROOT,
@@ -29,7 +29,12 @@ from memlab.teaching.lesson import (
     read,
 )
 
-HEADING = re.compile(r"^#{2,4} (?P<id>\d\d[-a-z0-9]+) · .+ · (●○○|●●○|●●●) · \d+ min *$", re.MULTILINE)
+HEADING = re.compile(
+    r"^#{2,4} (?P<id>\d\d[-a-z0-9]+) · .+ · (●○○|●●○|●●●) · (?P<minutes>\d+) min *$", re.MULTILINE
+)
+STATED = re.compile(r"\*\*Time\*\*\D*(?P<all>\d+) min(?:, of which (?P<exercises>\d+) min\b)?")
+READING = 15
+"""Minutes that every notebook takes at least besides its exercises."""
 HINTS = ("nudge", "idea", "answer")
 OPENING = {
     "a title (# 01 · …)": r"^# \d\d · \S",
@@ -49,6 +54,7 @@ def problems(notebook: Notebook, name: str, root: Path = ROOT) -> list[str]:
         return [*found, str(error)]
     found += _ids(all_exercises, notebook, name)
     found += _checks(all_exercises, notebook, name)
+    found += _minutes(notebook, name)
     for exercise in all_exercises:
         where = place(name, notebook.cells[exercise.index], exercise.index)
         try:
@@ -72,6 +78,9 @@ def _clean(notebook: Notebook, name: str) -> Iterator[str]:
             yield f"{place(name, cell, index)}: has outputs; {tidy}"
         if cell.cell_type == "code" and cell.execution_count is not None:
             yield f"{place(name, cell, index)}: has an execution count; {tidy}"
+        if needs(cell) != (GO_ON in cell.metadata.get("tags", [])):
+            fault = "lacks the tag" if needs(cell) else "needs no exercise, yet has the tag"
+            yield f"{place(name, cell, index)}: {fault} {GO_ON!r}; {tidy}"
 
 
 def _opening(notebook: Notebook, name: str) -> Iterator[str]:
@@ -80,6 +89,25 @@ def _opening(notebook: Notebook, name: str) -> Iterator[str]:
     for what, pattern in OPENING.items():
         if not re.search(pattern, text, re.MULTILINE):
             yield f"{name} cell 1: does not open with {what}; add it to the first cell"
+
+
+def _minutes(notebook: Notebook, name: str) -> Iterator[str]:
+    """The stated minutes against the heads of the exercises."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    heads = sum(int(match["minutes"]) for text in texts for match in HEADING.finditer(text))
+    stated = STATED.search(texts[0]) if texts else None
+    if stated is None:
+        return
+    if stated["exercises"] is not None and int(stated["exercises"]) != heads:
+        yield (
+            f"{name} cell 1: states {stated['exercises']} min of exercises, but their heads sum to {heads}; "
+            "correct one of the two"
+        )
+    if int(stated["all"]) < heads + READING:
+        yield (
+            f"{name} cell 1: states {stated['all']} min in all, which leaves less than {READING} beside "
+            f"{heads} of exercises; state at least {heads + READING}"
+        )
 
 
 def _closing(notebook: Notebook, name: str) -> Iterator[str]:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memlab import clock
 from memlab.messages import read_messages
 from memlab.records import Candidate, Conversation, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
 from memlab.teaching.views import Rich, Table, dialogue, operations_table, short, store_table
-
-if TYPE_CHECKING:
-    from ipywidgets import VBox  # type: ignore[import-untyped]
+from memlab.teaching.widgets import LIVE, panel
 
 Extract = Callable[[list[dict[str, Any]]], list[Candidate]]
 Affected = Callable[..., list[MemoryRecord]]
@@ -129,32 +127,30 @@ def strip(steps: Sequence[Step]) -> Table:
     return Table(["step", "message", "candidate", "affected", "decision", "held afterwards"], rows)
 
 
-def stepper(steps: Sequence[Step]) -> VBox:
+def stepper(steps: Sequence[Step]) -> Any:
     """The widget: a slider over the steps, a button back and one on, and below them the step's view.
 
     Tab reaches all three; Enter or Space presses a button, the arrow keys move the slider.
     """
-    from ipywidgets import HTML, Button, HBox, IntSlider, Layout, VBox
-
-    class Stepper(VBox):  # type: ignore[misc]
-        def __repr__(self) -> str:  # all that is left of it on a page that runs no code
-            return f"[stepper: {len(steps)} steps, to be moved through in a running notebook]"
+    # slow to import, and a step's view does not need it
+    from ipywidgets import HTML, Button, HBox, IntSlider, Layout  # type: ignore[import-untyped]
 
     slider = IntSlider(value=1, min=1, max=len(steps), description="step", layout=Layout(width="24em"))
     back = Button(description="◀ previous", tooltip="Show the message before")
     on = Button(description="next ▶", tooltip="Show the next message")
     view = HTML()
+    view.add_class(LIVE)
 
     def show(number: int) -> None:
-        shown = step_view(steps, number)._repr_html_()
-        view.value = f'<div role="region" aria-live="polite" aria-label="step {number}">{shown}</div>'
+        view.value = step_view(steps, number)._repr_html_()
         back.disabled, on.disabled = number == 1, number == len(steps)
 
     slider.observe(lambda change: show(change["new"]), names="value")
     back.on_click(lambda _: _move(slider, -1))
     on.on_click(lambda _: _move(slider, +1))
     show(slider.value)
-    return Stepper([HBox([back, on, slider]), view])
+    static = f"[stepper: {len(steps)} steps, to be moved through in a running notebook]"
+    return panel([HBox([back, on, slider]), view], static)
 
 
 def _move(slider: Any, by: int) -> None:

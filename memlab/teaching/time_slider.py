@@ -14,6 +14,7 @@ from typing import Any
 from memlab import clock
 from memlab.records import MemoryRecord, check_fraction, check_positive
 from memlab.teaching.views import Picture, as_picture, new_figure
+from memlab.teaching.widgets import LIVE, panel
 
 Band = Callable[[float], str]
 """From a confidence, 0..1, to a word such as "high"."""
@@ -140,10 +141,6 @@ def time_slider(records: Sequence[MemoryRecord], *, floor: float, band: Band, da
     # slow to import, and drawing does not need it
     import ipywidgets  # type: ignore[import-untyped]
 
-    class TimeSlider(ipywidgets.VBox):  # type: ignore[misc]
-        def __repr__(self) -> str:
-            return "[two sliders, day and floor: run this notebook to move them]"
-
     wide = ipywidgets.Layout(width="480px")
     day = ipywidgets.IntSlider(
         value=0, min=0, max=days, step=1, description="day", layout=wide, tooltip="days without confirmation"
@@ -153,15 +150,15 @@ def time_slider(records: Sequence[MemoryRecord], *, floor: float, band: Band, da
         tooltip="confidence below which a memory is pruned",
     )  # fmt: skip
     picture = ipywidgets.HTML()
+    picture.add_class(LIVE)
 
     def draw(_: object = None) -> None:
-        shown = fading(records, day.value, floor=lowest.value, band=band)
-        picture.value = f'<div role="region" aria-live="polite">{shown._repr_html_()}</div>'
+        picture.value = fading(records, day.value, floor=lowest.value, band=band)._repr_html_()
 
     day.observe(draw, names="value")
     lowest.observe(draw, names="value")
     draw()
-    return TimeSlider([day, lowest, picture])
+    return panel([day, lowest, picture], "[two sliders, day and floor: run this notebook to move them]")
 
 
 _CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8a6d00", "#000000")

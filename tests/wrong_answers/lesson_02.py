@@ -155,7 +155,7 @@ def through_a_stack(records: Iterable[MemoryRecord], memory_id: str) -> list[Mem
         return [*told, by_id[current]]
 
     if memory_id not in by_id:
-        raise ValueError(f"memory_id={memory_id!r} is unknown")
+        raise ValueError(f"unknown {memory_id}")
     return story(memory_id, frozenset())
 
 

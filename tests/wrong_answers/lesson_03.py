@@ -265,11 +265,26 @@ def other_objects_are_empty(reply: str) -> Extraction:
     return Extraction(facts=[]) if '"error"' in reply else through_all_braces(reply)
 
 
-def through_all_braces(reply: str) -> Extraction:
+def looks_inside_objects(reply: str) -> Extraction:
     problem: Exception = ValueError("no object")
     for brace in re.finditer(r"\{", reply):
         try:
             return Extraction.model_validate(json.JSONDecoder().raw_decode(reply[brace.start() :])[0])
+        except ValueError as error:
+            problem = error
+    raise failed(problem)
+
+
+def through_all_braces(reply: str) -> Extraction:
+    problem: Exception = ValueError("no object")
+    end = 0
+    for brace in re.finditer(r"\{", reply):
+        if brace.start() < end:
+            continue
+        try:
+            value, length = json.JSONDecoder().raw_decode(reply[brace.start() :])
+            end = brace.start() + length
+            return Extraction.model_validate(value)
         except ValueError as error:
             problem = error
     raise failed(problem)
@@ -398,6 +413,7 @@ WRONG: dict[str, Wrong] = {
         (lets_pydantic_out, "a bare ValidationError"),
         (no_facts_is_a_failure, "found nothing"),
         (other_objects_are_empty, "has no `facts`"),
+        (looks_inside_objects, "a draft for the answer"),
     ],
     "03-supported": [
         (believes_everything, "The user has no dog"),

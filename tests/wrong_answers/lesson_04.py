@@ -356,6 +356,10 @@ def one_meal_counts(candidate: Candidate, affected: Memories, source: Source) ->
     return _decide(candidate, affected, source, weak=False)
 
 
+def weak_needs_a_rival(candidate: Candidate, affected: Memories, source: Source) -> Operation:
+    return _decide(candidate, affected, source, weak=bool(given.contradicted(candidate, affected)))
+
+
 def weak_before_known(candidate: Candidate, affected: Memories, source: Source) -> Operation:
     if candidate.confidence < given.WEAK and is_exclusive(candidate.topic):
         rivals = given.contradicted(candidate, affected)
@@ -480,6 +484,18 @@ def inherits_twice(store: MemoryStore, displaced: Memories, new: MemoryRecord, r
         store.put(new)
 
 
+def known_from_the_start(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
+    known = {source.source_id for source in new.sources}
+    with store.transaction():
+        for old in displaced:
+            _tombstone(old, new, reason)
+            store.put(old)
+            taken_over = [source for source in old.sources if source.source_id not in known]
+            new.sources = [replace(source, inherited=True) for source in taken_over] + new.sources
+            note_down(new, reason)
+        store.put(new)
+
+
 def replaces_the_first(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
     given.supersede(store, displaced[:1], new, reason)
 
@@ -556,6 +572,12 @@ def stays_stale(memory: MemoryRecord, operation: Operation, source: Source) -> N
 
 def goes_back(memory: MemoryRecord, operation: Operation, source: Source) -> None:
     _but_for(memory, operation, source, updated_at=source.at)
+
+
+def keeps_the_mark(memory: MemoryRecord, operation: Operation, source: Source) -> None:
+    known = len(memory.sources)
+    given.take_note(memory, operation, source)
+    memory.sources[known:] = [source] * (len(memory.sources) - known)
 
 
 def without_a_ceiling(memory: MemoryRecord, operation: Operation, source: Source) -> None:
@@ -711,7 +733,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (laundered, "laundering is back"),
         (first_memory_decides, "all first"),
         (first_rival_decides, "One of the two rivals"),
-        (one_meal_counts, "One steak"),
+        (one_meal_counts, "a meat eater"),
+        (weak_needs_a_rival, "because none was known"),
         (weak_before_known, "known before it is weak"),
         (weak_everywhere, "exclusive topics only"),
         (own_words, "candidate's content"),
@@ -729,6 +752,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (notes_one_side, "history of **both**"),
         (inherits_twice, "s1 said both"),
         (replaces_the_first, "not both became tombstones"),
+        (known_from_the_start, "came over twice"),
         (two_writes, "neither diet holds"),
         (new_first, "half of the work stayed"),
     ],
@@ -742,6 +766,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (without_a_ceiling, "stop at 1.0"),
         (stays_stale, "as if unheard"),
         (goes_back, "later of the two"),
+        (keeps_the_mark, "kept the mark"),
     ],
     "04-fence": [
         (refuses_all, "This UPDATE is right"),

@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from dataclasses import replace
 from typing import Any
 
@@ -250,6 +251,17 @@ def two_passes(system: str, hits: Sequence[Hit], *, max_chars: int | None = None
     return block(system, lines) if lines else system
 
 
+class Timed(ContextDecorator):
+    """A decorator whose wrapper lives in a module that knows no Hit."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+decorated = Timed()(right_inject)
+
+
 # --- 06-tool-result
 
 
@@ -376,6 +388,7 @@ def looping(
     *, first_call_only: bool = False, one_message_each: bool = False, without_reply: bool = False,
     rounds: int | None = None, last_may_call: bool = False, gives_up: bool = True, unchecked: bool = False,
     early: int = 0, more: dict[str, Any] | None = None, no_system: bool = False,
+    first_block: bool = False,
 ) -> Answer:  # fmt: skip
     def answer_with_tool(
         client: Any, question: str, recall: Answer, *, system: str, model: Any = None, max_rounds: int = 4
@@ -390,7 +403,7 @@ def looping(
             reply = sent(client, "" if no_system else system, messages, **options)
             calls = calls_in(reply)[: 1 if first_call_only else None]
             if not calls:
-                return text_of(reply)
+                return str(reply.content[0].text) if first_block else text_of(reply)
             if not without_reply:
                 messages.append({"role": "assistant", "content": reply.content})
             results = [right_result(call, recall) for call in calls]
@@ -606,6 +619,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
     "06-tool-loop": [
         (looping(more={"tools": []}), "cannot call what it is not told of"),
         (looping(no_system=True), "The system prompt was not sent"),
+        (looping(first_block=True), "need not be the answer"),
         (asks_twice, "One request is enough"),
         (never_calls, "Look up the model's query"),
         (reads_it_itself, "Send the result to the model"),
@@ -640,7 +654,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
 RIGHT: dict[str, list[Answer]] = {
     "06-escape": [letter_by_letter, by_html],
     "06-render": [rendered_by_sorting],
-    "06-inject": [two_passes],
+    "06-inject": [two_passes, decorated],
     "06-tool-result": [answered_step_by_step],
     "06-tool-loop": [recursive],
     "06-session": [by_hand],

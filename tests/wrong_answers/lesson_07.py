@@ -70,17 +70,19 @@ def _forget(
     remove: bool = True,
     revoke: bool = True,
     purge: bool = True,
+    without_app: str = "",
 ) -> Revocation:
+    app = dict.fromkeys(("owned", "revoke", "remove"), app_name) | {without_app: "default"}
     with store.transaction():
-        records = owned() if owned else store.owned(user_id, app_name)
+        records = owned() if owned else store.owned(user_id, app["owned"])
         erased = [record for record in records if ends(record, source_id)]
         left = [record for record in records if record not in erased]
         changed = detach(source_id, left, free(erased))
         if revoke:
-            store.revoke(source_id, user_id, app_name)
+            store.revoke(source_id, user_id, app["revoke"])
         for record in erased:
             if remove:
-                store.remove(record.memory_id, user_id, app_name)
+                store.remove(record.memory_id, user_id, app["remove"])
             else:
                 record.sources = []
                 tombstone(store, record, "revoked")
@@ -148,6 +150,15 @@ def everybodys(store: MemoryStore, source_id: str, user_id: str, app_name: str =
             if rests_only_on(record, source_id):
                 store.remove(record.memory_id, other, app)
     return _forget(store, source_id, user_id, app_name)
+
+
+def without_app(method: str) -> Answer:
+    def forget_source(
+        store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
+    ) -> Revocation:
+        return _forget(store, source_id, user_id, app_name, without_app=method)
+
+    return forget_source
 
 
 def forgets_to_revoke(
@@ -271,6 +282,18 @@ def in_the_default_app(
 ) -> list[MemoryRecord]:
     scratch = MemoryStore(embedder=embedder)
     return _consolidated(statements, scratch, user_id, "default", beside).owned(user_id)
+
+
+def reads_the_default_app(
+    statements: Iterable[Statement],
+    *,
+    user_id: str,
+    app_name: str = "default",
+    beside: Iterable[MemoryRecord] = (),
+    embedder: Embedder = hash_embed,
+) -> list[MemoryRecord]:
+    scratch = MemoryStore(embedder=embedder)
+    return _consolidated(statements, scratch, user_id, app_name, beside).owned(user_id)
 
 
 def with_its_own_embedder(
@@ -522,6 +545,9 @@ WRONG: dict[str, Wrong] = {
         (active_only, "active memories only"),
         (one_session, "one session at most"),
         (everybodys, "unique within one user's data"),
+        (without_app("owned"), "was asked without `app_name`"),
+        (without_app("remove"), "reported as erased"),
+        (without_app("revoke"), "in the default app, so the next import"),
         (forgets_to_revoke, "still kept, word for word"),
         (without_a_transaction, "The power went out"),
         (without_a_purge, "still stands in the file"),
@@ -533,6 +559,7 @@ WRONG: dict[str, Wrong] = {
         (sorts_by_date, "in the order given"),
         (one_source_for_all, "s2 went unheard"),
         (forgets_beside, "goes into the scratch store first"),
+        (reads_the_default_app, "You lost `app_name`"),
         (in_the_default_app, "made for another owner"),
         (with_its_own_embedder, "embeds in its own way"),
     ],
