@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import re
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import HOSTILE_TEXTS, any_text, refusal
 
+from benchmarks.embedding import published
 from memlab.embedding import STOPWORDS, cosine, hash_embed, words
 
 VOCABULARY = ["The", "user", "follows", "a", "vegetarian", "diet.", "2", "diets,", "DIETARY", "flight-seat"]
@@ -20,34 +19,16 @@ ascii_text = st.one_of(
 )
 
 
-def published_embed(text: str, dim: int = 256) -> list[float]:
-    """The algorithm as "Mini-project 5: build a memory system" prints it."""
-
-    def bucket(s: str) -> int:
-        return int(hashlib.blake2b(s.encode(), digest_size=8).hexdigest(), 16) % dim
-
-    vec = [0.0] * dim
-    for tok in re.findall(r"[a-z0-9]+", text.lower()):
-        if tok in STOPWORDS:
-            continue
-        vec[bucket(tok)] += 1.0
-        padded = f"^{tok}$"
-        for i in range(len(padded) - 2):
-            vec[bucket(padded[i : i + 3])] += 0.35
-    norm = math.sqrt(sum(v * v for v in vec)) or 1.0
-    return [v / norm for v in vec]
-
-
 @given(ascii_text, st.sampled_from([256, 1, 2, 64, 1000]))
 @example("The user follows a vegetarian diet.", 256)
 @example("any dietary restrictions I should know about?", 256)
 def test_ascii_text_has_the_published_vector_to_the_last_bit(text: str, dim: int) -> None:
-    assert hash_embed(text, dim) == published_embed(text, dim)
+    assert hash_embed(text, dim) == published(text, dim)
 
 
 def test_a_long_text_has_the_published_vector_too() -> None:
     text = " ".join(f"word{n} flight" for n in range(3_000))
-    assert hash_embed(text) == published_embed(text)
+    assert hash_embed(text) == published(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "?!…", "the user", "\u200b\ufeff", "\ud800", "。、"])

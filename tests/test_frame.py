@@ -160,7 +160,7 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
 
 
 def test_that_search_finds_what_it_looks_for() -> None:
-    assert ADDRESS.search("https://files.python" + "hosted.org/x")
+    assert ADDRESS.search("https:" + "//files.python" + "hosted.org/x")
     assert MACHINE.search('File "' + "/" + 'home/bo/memory.py"')
     assert MACHINE.search("C:" + "\\Users\\bo")
     assert not MACHINE.search("https://example.org/home/page and ~/tmp/x")
