@@ -50,7 +50,7 @@ IBAN_LENGTHS = {
 # Between a word such as "otp" and its digits, glued or not.
 _LINK = (
     r"(?:[\W_]|is|was|are|number|no(?!w)|nr|code|ending|ends|in|with|the|of|for|my|your|her|his|last|four|"
-    r"three|digits?|now|by|on|sms|from|text|message|that|came|card|file){0,24}?"
+    r"three|digits?|now|by|on|sms|from|text|message|that|came|they|sent|texted|me|card|file){0,24}?"
 )
 _MY = r"(?:my|the|your|her|his|their|our|a)"
 # In India a PIN code of six digits is part of an address.
@@ -68,6 +68,7 @@ _NEVER_HARMLESS = r"(?:\botps?\b|\bcv[vc]2?\b|one\W?time\W?(?:password|passcode|
 _OTHER_CODES = "".join(
     rf"(?<!{kind} )" for kind in ("pin", "zip", "post", "dress", "area", "bar", "qr", "colour", "country")
 )
+_ACCOUNT = r"(?:account|acct|a/c|konto(?:nummer)?|खाता(?: सखया)?)"
 _ANY_CARD = (
     r"(?:visa|master\W?card|amex|american express|rupay|maestro|"
     r"(?<!birthday )(?<!greeting )(?<!loyalty )(?<!library )(?<!business )card)"
@@ -75,8 +76,8 @@ _ANY_CARD = (
 _BANK_CARD = r"(?:visa|master\W?card|amex|rupay|(?:credit|debit|atm) card)\b"
 _FOUR = r"(?<!\d)(?!19|20)\d{4}(?!\d)"  # no year
 _PASSWORD = (
-    r"(?:p[a4@][s5$]{2}\W?w[o0]rd|pass\W?(?:phrase|code|wort|wd)|pwd|\bpw\b|\bpass(?=\s*[:=]|\sis\s)|kennwort"
-    r"|contrasena|mot de passe|senha|पासवरड)"
+    r"(?:p[a4@][s5$]{2}\W?w[o0]rd|pass\W?(?:phrase|code|key|wort|wd)|pwd|\bpw\b|\bpass(?=\s*[:=]|\sis\s)|kennwort"
+    r"|contrasena|mot de passe|senha|पासवरड|पासवड|пapoль|密码)"
 )
 
 SECRET_BY_NAME = either(
@@ -85,7 +86,9 @@ SECRET_BY_NAME = either(
     rf"{_NEVER_HARMLESS}.{{0,40}}?\d(?:[ -]?\d){{2}}",
     r"(?<!\d)\d(?:\W?\d){2,9}\W{0,3}(?:(?:is|was|as|=)\W{0,3})?" + rf"(?:{_MY}\W)?(?:\w+\W)?"
     r"(?:otp|one\W?time|cv[vc]|pass\W?code|pin(?=\W*$|[.,;!])|card\b|code (?:that|from|by|in|i|sent))",
+    rf"(?<!\d)\d(?:\W?\d){{3,9}} (?:is|was|as) {_MY} (?:\w+ )?(?:verification|security|log\W?in) code",
     rf"(?<!\d)\d(?:\W?\d){{3,9}} as {_MY} code",
+    r"\b(?:mobile\W?|sms\W?|[ip]\W?)?tan(?:\W|is|was|code|number|no){1,8}\d(?:\W?\d){5}(?!\d)",
     rf"\b{_MY} code\W+(?:is|was)\W+\d(?:\W?\d){{3}}",
     rf"\bcode\b{_LINK}(?:sms|text|message){_LINK}\d(?:\W?\d){{3}}",
     rf"{_OTHER_CODES}\bcode(?:\W|is|was){{0,6}}\d(?:[ -]?\d){{3,7}}(?!\w)",
@@ -95,13 +98,13 @@ SECRET_BY_NAME = either(
     r"last|four|digits|the){0,24}\d{4}",
     rf"{_BANK_CARD}.{{0,24}}?{_FOUR}",
     rf"{_FOUR}[^\d.]{{1,24}}{_BANK_CARD}",
-    rf"(?:account|acct|a/c|(?:sort|ifsc)\W?(?:code)?|routing){_LINK}(?:[a-z]{{4}})?\d(?:\W?\d){{5}}",
+    rf"(?:{_ACCOUNT}|(?:sort|ifsc)\W?(?:code)?|routing){_LINK}(?:[a-z]{{4}})?\d(?:\W?\d){{5}}",
     r"[\w.-]{2,64}@(?:ok\w+|ybl|paytm|upi|ibl|axl|apl|icici|hdfcbank|sbi)\b(?!\.\w)",
     # papers
     rf"(?:aadhaa?r|\bssn|social security|passport){_LINK}[a-z]?\d(?:\W?\d){{5}}",
     r"\bpan\b(?:\W|card|number|no|is){0,8}[a-z]{5}\d{4}[a-z]",
     # passwords and keys
-    rf"{_PASSWORD}\w{{0,2}}[\"']?\s*(?:is|was|are|=|:|->)\s*\S",
+    rf"{_PASSWORD}\w{{0,2}}[\"']?\s*(?:is|was|are|hai|ह|es|est|是|=|:|->)\s*\S",
     rf"{_PASSWORD} (?:of|for|to|on)(?: \w+){{1,3}} (?:is|was)\s+\S",
     rf"{_PASSWORD}\W{{0,3}}(?=\S{{0,40}}\d)\S{{4,}}",
     rf"\S\W+(?:is|as)\W+{_MY}\W+(?:\w+\W+){{0,2}}?{_PASSWORD}",
@@ -109,6 +112,7 @@ SECRET_BY_NAME = either(
     r"\bauthori[sz]ation ?: ?\S",
     r"(?:(?:api|access|secret|auth|private)[\W_]{0,2}(?:key|token)|\btoken|\bsecret)\W{1,4}(?:is\W+)?"
     r"(?=\S{0,80}\d)\S{8,}",
+    r"(?:client|consumer|app)[\W_]?secret\W{1,4}(?:is\W+)?(?=\S{0,80}\d)\S{6,}",
     r"\b(?:seed|recovery|mnemonic) (?:phrase|code|key)",
 )
 """What a word nearby makes a secret."""
@@ -117,9 +121,11 @@ TOKEN = either(
     r"(?<![a-z])[srp]k[-_](?=[\w-]{0,80}\d)[\w-]{6,}",  # OpenAI, Anthropic, Stripe
     r"gh[pousr]_\w{16,}|github_pat_\w{10,}|glpat-[\w-]{10,}",  # GitHub, GitLab
     r"a[ks]ia(?=[a-z]{0,16}\d)[0-9a-z]{16}|\bakia(?:[ -]?[0-9a-z]){16}",  # AWS
-    r"aiza[\w-]{30,}|\bya29\.",  # Google
-    r"xox[abeprs]-[\w-]{8,}",  # Slack
+    r"aiza[\w-]{30,}|\bya29\.|gocspx-[\w-]{16,}",  # Google
+    r"(?:xox[abeprs]|xapp)-[\w-]{8,}",  # Slack
     r"rzp_(?:live|test)_\w{8,}|whsec_\w{10,}|\bhf_\w{20,}|npm_\w{20,}",
+    r"\bsg\.[\w-]{16,}\.[\w-]{16,}|\bpypi-[\w-]{16,}|\bhvs\.\w{16,}",  # SendGrid, PyPI, Vault
+    r"accountkey=\S{16,}|\b(?:shp(?:at|ss|ca)|dop_v1|dckr_pat)_[\w-]{16,}",  # Azure, Shopify, Docker and more
     r"eyj[\w-]{8,}\.[\w-]{4,}|bearer\s+[\w.~+/-]{12,}",  # JSON web tokens
     r"-----begin [a-z ]{0,40}private key",
     r"://[^\s/:@]{1,64}:[^\s/@]{1,64}@",  # a login in an address
@@ -130,7 +136,9 @@ TOKEN = either(
 
 OWED = either(
     r"\bfree\b|discount|refund|voucher|coupon|cash\W?back|complimentary|\bgratis|on the house|money back",
-    r"\b(?:no|without|zero|free of) (?:extra |any )?(?:charge|cost)",
+    r"\bmuft\b|मफत",
+    r"\b(?:no|without|zero|free of) (?:extra |any |delivery )?(?:charge|cost)|\b(?:no|without) delivery fee",
+    r"\bpays? (?:me|us|h(?:er|im)|them|the (?:customer|user)) back\b",
     r"half\W?(?:the )?price|\bhalf off|for the price of|buy one",
     r"(?:%|percent|per cent|\d) ?(?:off|less|cheaper|reduction|rebate)",
     r"\b(?:rebate|reduction|entitled to|owed|promise[sd])\b",
@@ -151,12 +159,16 @@ STAFF_AGREED = either(
 INSTRUCTIONS = either(
     r"\b(?:ignore|disregard|forget|override|bypass|not follow)\b.{0,40}"
     r"\b(?:rules?|instructions?|prompts?|polic(?:y|ies)|guidelines|restrictions)\b",
-    r"\bignore (?:everything|anything|all) (?:above|before|you|else)",
+    r"\b(?:ignore|forget) (?:everything|anything|all) (?:above|before|you|else)",
     r"\b(?:new (?:rule|instruction|polic)\w* ?:|your new (?:task|role|goal)\b)",
     r"\b(?:system|developer) (?:prompt|message|instruction)|\bjailbreak",
     r"\b(?:developer|admin(?:istrator)?) mode|\badmin rights\b",
     r"\byou are now\b|\bobey\b|\bpretend (?:to be|you)|\bfrom now on,? (?:answer|respond|reply|act|you)",
     r"\b(?:answer|respond|reply) only (?:with|as)\b",
+    r"\balways (?:answer|respond|reply) (?:with|as|that)\b",
+    r"\bwhen asked\b.{0,20}\b(?:answer|respond|reply|say)\b",
+    r"\bact as (?:an? |the )?(?:\w+(?:'s)? ){0,2}(?:admin(?:istrator)?|manager|owner|staff|developer)\b",
+    r"\bi(?: am|'m) (?:the )?(?:manager|owner|ceo) (?:of|at) (?:crumb|this|your)\b",
     r"\b(?:always|automatically|just|simply) (?:approve|authori[sz]e|grant|accept)",
     r"\b(?:skip|bypass|disable|turn off)\W+(?:the |all |any )?(?:\w+ )?"
     r"(?:verification|security|authentication|checks?|approval)\b",
@@ -166,6 +178,7 @@ INSTRUCTIONS = either(
     # giving away what is others'
     r"\b(?:list|show|reveal|dump|print|export|leak|give|tell|send|share|read)\b.{0,30}"
     r"\b(?:all|every|other|another|everyone'?s?)\b.{0,20}\b(?:customer|user|client|memories|record|password)",
+    r"\b(?:export|dump|leak|delete|drop) (?:the |your |our )?(?:\w+ )?database\b",
     r"\bother people'?s (?:address|order|phone|data)",
     # posing as another speaker, or closing the memory block
     r"<\s*/?\s*(?:memor|system|instruction|assistant|tool)|<\||\[/?inst\]|#{2,} ?(?:system|instruction)",
@@ -183,7 +196,7 @@ PRIVATE_MATTERS = either(
     r"\b(?:has|suffers? from|with|fighting) (?:\w+ )?(?:depression|anxiety)\b|\bdepressed\b|\balcoholic in\b",
     r"\b(?:high|low) (?:blood pressure|cholesterol)|\bblood pressure is\b|\bafter (?:an? |her |his )stroke\b",
     r"\b(?:heart|kidney|liver|thyroid) (?:disease|condition|attack|failure|problem)",
-    r"\brecovering from (?:an? )?(?:surgery|operation)",
+    r"\brecovering from (?:\w+ ){0,2}(?:surgery|operation)|\bmetformin\b|\bgoing through (?:a )?divorce",
     r"\b(?:is|am|are|'m|being|devout|practi[sc]ing) (?:an? )?(?:gay|lesbian|bisexual|transgender|muslim|"
     r"hindu|christian|jewish|sikh|jain|buddhist|catholic|atheist)s?\b(?! (?:food|wedding|meal))",
     r"\bpracti[sc]es (?:islam|hinduism|christianity|judaism)|\bvotes? for\b",
@@ -211,7 +224,9 @@ _PLEASANTRY = (
 )
 _WHO = r"(?:the )?(?:customer|user|client|s?he) "
 PLEASANTRIES = either(
-    rf"^\W*(?:{_WHO}(?:said|says|wished(?: us)?|typed|sent|wrote) )?{_PLEASANTRY}(?:\W+{_PLEASANTRY})*\W*$",
+    rf"^\W*(?:(?:{_WHO})?(?:said|says|wished(?: us)?|typed|sent|wrote) )?"
+    rf"{_PLEASANTRY}(?:\W+{_PLEASANTRY})*\W*$",
     rf"^\W*{_WHO}(?:thanked|greeted|asked (?:about|when|whether|if|what|how|where))\b",
+    r"^\W*(?:thanked|greeted) (?:us|(?:the|our) \w+)\W*$",
 )
 """Small talk, told or quoted."""

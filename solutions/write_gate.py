@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from memlab.records import Candidate, check_id, one_of
+from memlab.records import Candidate, check_bool, check_id, check_text, one_of
 from solutions.consolidation import Extractor
 from solutions.gate_patterns import (
     BETWEEN_GROUPS,
@@ -83,7 +83,7 @@ class Proposal(BaseModel):
     ('address', 5, '(customer) Lives in Kothrud.')
     """
 
-    model_config = ConfigDict(extra="forbid", revalidate_instances="always")
+    model_config = ConfigDict(extra="forbid", strict=True, revalidate_instances="always")
 
     text: str
     about: str = "customer"
@@ -105,6 +105,13 @@ class Proposal(BaseModel):
     def _of_the_list(cls, slot: str) -> str:
         name = re.sub(r"[\s-]+", "_", slot.strip().lower())
         return SLOT_ALIASES.get(name, name)
+
+    @field_validator("text", "about", "excerpt")
+    @classmethod
+    def _storable(cls, text: str, info: ValidationInfo) -> str:
+        return check_text(
+            str(info.field_name), text, empty=info.field_name != "about", most=max(1, len(text))
+        )
 
     @property
     def memory(self) -> str:
@@ -238,9 +245,11 @@ def has_iban(text: str) -> bool:
     >>> has_iban("from gb82 west 1234 5698 7654 32"), has_iban("gb82 west 1234 5698 7654 33")
     (True, False)
     """
-    for match in re.finditer(r"(?=([a-z]{2}\d\d(?:[ -]?[a-z0-9]){11,30}))", text):
-        compact = re.sub("[ -]", "", match[1])
+    for match in re.finditer(r"(?=([a-z]{2}\d\d(?:[\W_]{0,2}[a-z0-9]){11,30}))", text):
+        compact = re.sub(r"[^a-z0-9]", "", match[1])
         number = compact[: IBAN_LENGTHS.get(compact[:2], 0)]
+        if sum(character.isdigit() for character in number) < 10:
+            continue  # a word or two behind "be16", whose check digits fit by chance
         if len(number) == IBAN_LENGTHS.get(compact[:2]) and _mod_97(number[4:] + number[:4]) == 1:
             return True
     return False
@@ -256,6 +265,7 @@ def _mod_97(characters: str) -> int:
 FREE_OF = either(
     r"[a-z]+-free\b|\b(?:sugar|gluten|nut|egg|dairy|lactose|alcohol|onion|fat|toll|care|smoke) ?free\b",
     r"\bfree\W?(?:range|lanc\w*|hand|style|form)|\bfeel free|\bfree (?:of|from) (?!charge|cost)",
+    r"^is free (?:after|before|until|till|between|at \d|on (?:\w+days?|weekends?)\b)",
     r"\bfree (?:time|slot|day|morning|afternoon|evening|weekend|hour)s?\b",
     r"(?:customer|user|\bs?he|\bwe|\bi|they|who)(?:'s|'m|'re| is| am| are) (?:\w+ )?free\b(?! of)",
 )
@@ -398,9 +408,11 @@ def inspect(candidate: object, *, verified: bool = False) -> Inspection:
     """`candidate` read as a Proposal, with every text in it made legible; metadata with its keys and numbers.
 
     candidate: a Proposal, a Candidate, a dict, or an object with a proposal's attributes. Raises
-    ValidationError, or TypeError for metadata that is no JSON.
+    ValidationError, or TypeError for metadata that is no JSON and for a `verified` that is no bool.
     """
+    check_bool("verified", verified)
     if isinstance(candidate, Candidate):
+        candidate = replace(candidate)  # checks its fields once more: they may have been changed since
         candidate = Proposal(
             text=candidate.content,
             about="customer" if candidate.subject == "user" else candidate.subject,
@@ -512,6 +524,7 @@ def screen(candidates: Iterable[Item], queue: ReviewQueue, *, user_id: str) -> l
     >>> [proposal.text for proposal in kept]
     ['wants sugar-free cake']
     """
+    check_id("user_id", user_id)
     kept = []
     for candidate in candidates:
         verdict = gate(candidate)
