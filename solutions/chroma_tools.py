@@ -29,7 +29,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
 from chromadb.errors import NotFoundError
 
-from memlab.records import check_id, check_number
+from memlab.records import check_id, check_kind, check_number
 from memlab.store import StoreError
 
 Metadata = dict[str, Any]
@@ -64,6 +64,8 @@ def memory_client() -> ClientAPI:
 
     All plain `EphemeralClient`s of a process share one database; this one gets a database to itself.
 
+    Raises StoreError when a client with other settings was made before.
+
     Example:
     >>> one, other = memory_client(), memory_client()
     >>> _ = one.create_collection("memories")
@@ -71,7 +73,12 @@ def memory_client() -> ClientAPI:
     (1, 0)
     """
     name = f"db-{uuid.uuid4().hex}"
-    chromadb.AdminClient(quiet()).create_database(name)
+    try:
+        chromadb.AdminClient(quiet()).create_database(name)
+    except ValueError as error:  # all clients in memory of a process must have the same settings
+        raise StoreError(
+            f"{error}: make every client in memory with the settings quiet(), then restart the kernel"
+        ) from None
     return chromadb.EphemeralClient(quiet(), database=name)
 
 
@@ -114,6 +121,7 @@ def open_collection(client: ClientAPI, name: str, embedder: Identity, space: str
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"name={name!r:.60} names no collection; pass 3 to 512 of a-z A-Z 0-9 . _ -")
+    check_kind("client", client, ClientAPI)
     about = {"embedder": embedder[0], "dim": embedder[1]}
     # Only together with a configuration does embedding_function=None mean none, and not Chroma's default.
     measure: Any = {"hnsw": {"space": space}}

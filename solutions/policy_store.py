@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from chromadb.api import ClientAPI
+from chromadb.api.models.Collection import Collection
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
@@ -79,13 +80,32 @@ class PolicyStore:
     def __init__(self, client: ClientAPI, business: str, embedder: Embedder = hash_embed) -> None:
         if not isinstance(business, str) or not NAME.fullmatch(f"{business}-memories"):
             raise ValueError(f"business={business!r:.60} fits no collection's name; pass e.g. 'crumb'")
-        self.embedder = embedder
-        self.memories = open_collection(client, f"{business}-memories", identity_of(embedder))
-        self.history = open_collection(client, f"{business}-history", NO_EMBEDDER)
+        self.client, self.business, self.embedder = client, business, embedder
+        open_collection(client, f"{business}-memories", identity_of(embedder))
+        open_collection(client, f"{business}-history", NO_EMBEDDER)
 
-    def remember(self, user_id: str, text: str, kind: Kind, importance: int, **how: Any) -> str:
+    @property
+    def memories(self) -> Collection:
+        """What holds. Asked for by name each time, since `purge` puts another collection in its place."""
+        return open_collection(self.client, f"{self.business}-memories", identity_of(self.embedder))
+
+    @property
+    def history(self) -> Collection:
+        """The log of what was replaced or summed up."""
+        return open_collection(self.client, f"{self.business}-history", NO_EMBEDDER)
+
+    def remember(
+        self,
+        user_id: str,
+        text: str,
+        kind: Kind,
+        importance: int,
+        slot: str = "",
+        ttl_days: float = 0,
+        sources: Iterable[str] = (),
+    ) -> str:
         """Write one memory; see the function `remember`."""
-        return remember(self, user_id, text, kind, importance, **how)
+        return remember(self, user_id, text, kind, importance, slot=slot, ttl_days=ttl_days, sources=sources)
 
     def recall(self, user_id: str, query: str, k: int = 3) -> list[str]:
         """Pins, then the k best; see the function `recall`."""
@@ -189,7 +209,7 @@ def remember(
     moment is there none. importance: 1 to 5. ttl_days: days until it expires, 0 for never.
     Raises ValueError or TypeError, before anything is written, for what does not fit.
     """
-    check_memory(user_id, text, kind, importance, slot, ttl_days)
+    check_memory(user_id, text, kind, importance, slot, ttl_days, sources)
     old = store.rows(user_id, {"slot": slot}) if slot else []
     now = clock.now()
     fields = {
@@ -209,6 +229,8 @@ def recall(store: PolicyStore, user_id: str, query: str, k: int = 3, *, overfetc
     A score is 0.5 · relevance + 0.2 · 0.99^days + 0.3 · importance / 5. Nothing that has expired or was
     replaced comes back, pinned or not. Of the others, `overfetch` at least are scored: the nearest by cosine.
     """
+    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+        raise ValueError(f"k={k!r:.60} is not a whole number of 0 or more; pass e.g. k=3")
     live = store.what_do_you_remember(user_id)
     pins = [memory for memory in live if memory.importance >= SAFETY]
     others = {memory.memory_id: memory for memory in live if memory.importance < SAFETY}
@@ -250,7 +272,13 @@ def score(memory: Memory, relevance: float) -> float:
 
 
 def check_memory(
-    user_id: str, text: str, kind: str, importance: int, slot: str = "", ttl_days: float = 0
+    user_id: str,
+    text: str,
+    kind: str,
+    importance: int,
+    slot: str = "",
+    ttl_days: float = 0,
+    sources: Iterable[str] = (),
 ) -> None:
     """Raise ValueError or TypeError that names the field unless all of these fit a memory."""
     check_id("user_id", user_id)
@@ -262,6 +290,8 @@ def check_memory(
         check_id("slot", slot)
     if check_number("ttl_days", ttl_days) < 0:
         raise ValueError(f"ttl_days={ttl_days!r} is below 0; pass days until it expires, or 0 for never")
+    if isinstance(sources, str):  # its letters would be taken for ids
+        raise TypeError(f"sources={sources!r:.60} is one id; pass a list of ids")
 
 
 def _memory(memory_id: str, text: str, metadata: Mapping[str, Any]) -> Memory:

@@ -179,6 +179,8 @@ def recall_at_k(ranked: Sequence[str], relevant: Collection[str], k: int) -> flo
     """
     if not relevant:
         raise ValueError("relevant is empty, so recall is undefined; leave such questions out of the mean")
+    if isinstance(relevant, str):  # its letters would be taken for ids
+        raise TypeError(f"relevant={relevant!r} is one id; pass a set of ids")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ValueError(f"k={k!r} is not a whole number of 1 or more; pass e.g. k=3")
     return len(set(ranked[:k]) & set(relevant)) / len(set(relevant))
@@ -197,6 +199,9 @@ def mean_reciprocal_rank(rankings: Sequence[Sequence[str]], relevant: Sequence[C
         raise ValueError(
             f"{len(rankings)} rankings and {len(relevant)} sets of relevant ids; pass one for one"
         )
+    for wanted in relevant:
+        if isinstance(wanted, str):  # parts of its text would be taken for ids
+            raise TypeError(f"relevant holds {wanted!r}, which is one id; pass a set of ids for each ranking")
     places = [
         next((place for place, found in enumerate(ranked, start=1) if found in wanted), math.inf)
         for ranked, wanted in zip(rankings, relevant, strict=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from chromadb.api.models.Collection import Collection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline import frozen
@@ -13,7 +15,7 @@ from pipeline import frozen
 from memlab import clock
 from memlab.recorded import RecordedEmbedder
 from memlab.store import StoreError
-from solutions.chroma_tools import memory_client, similarity
+from solutions.chroma_tools import folder_client, folder_holding, memory_client, purge, similarity
 from solutions.policy_store import Memory, PolicyStore, newest, recall, remember, score
 
 ALLERGY = "Allergic to peanuts. Confirmed twice."
@@ -119,6 +121,18 @@ def test_another_embedder_on_the_same_business_is_refused() -> None:
         PolicyStore(client, "crumb", RecordedEmbedder())
 
 
+def test_a_store_goes_on_after_a_purge_that_leaves_no_byte_of_the_forgotten(tmp_path: Path) -> None:
+    store = PolicyStore(folder_client(tmp_path), "crumb")
+    store.remember("sunita", ALLERGY, "fact", 5, slot="allergy_self")
+    store.remember("sunita", "Allergic to sesame.", "fact", 5, slot="allergy_self")
+    store.remember("rohan", "Lives in Baner.", "fact", 4, "address")
+    assert store.forget_user("sunita") == 1
+    purge(store.client)
+    assert folder_holding(tmp_path, "peanuts") == folder_holding(tmp_path, "sesame") == []
+    store.remember("rohan", "Lives in Kothrud.", "fact", 4, "address")
+    assert texts(store) == ["Lives in Kothrud."]
+
+
 # Slots
 
 
@@ -133,14 +147,14 @@ def test_a_slot_holds_a_value_at_every_moment_of_its_replacement(
     store.remember("rohan", "Lives in Baner.", "fact", 4, slot="address")
     seen = []
     for name in ("add", "delete"):
-        really = getattr(store.memories, name)
+        really = getattr(Collection, name)
 
         def watched(*args: Any, really: Any = really, **kwargs: Any) -> Any:
             seen.append(texts(store))
             really(*args, **kwargs)
             seen.append(texts(store))
 
-        monkeypatch.setattr(store.memories, name, watched)
+        monkeypatch.setattr(Collection, name, watched)
     store.remember("rohan", "Lives in Kothrud.", "fact", 4, slot="address")
     assert seen == [["Lives in Baner."]] + 3 * [["Lives in Kothrud."]]
 
@@ -301,6 +315,7 @@ def test_many_small_episodes_become_one_fact_that_keeps_its_sources(store: Polic
         ("slot", {"slot": None}),
         ("ttl_days", {"ttl_days": -1}),
         ("ttl_days", {"ttl_days": float("nan")}),
+        ("sources", {"sources": "m1"}),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name_before_anything_is_written(
@@ -312,3 +327,17 @@ def test_what_does_not_fit_is_refused_by_name_before_anything_is_written(
     assert store.memories.count() == 0
     with pytest.raises((TypeError, ValueError), match=r"^query="):
         recall(store, "sunita", "")
+
+
+@pytest.mark.parametrize("k", [-1, True, 1.5, "3", None])
+def test_a_k_that_is_no_count_is_refused(store: PolicyStore, k: Any) -> None:
+    for text in (AFTER_SIX, HAMPER):
+        store.remember("sunita", text, "fact", 3)
+    with pytest.raises(ValueError, match=r"^k="):
+        store.recall("sunita", "hamper", k)
+    assert store.recall("sunita", "hamper", 0) == []
+
+
+def test_what_is_no_client_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^client="):
+        PolicyStore("agent_memory", "crumb")  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from memlab.embedding import cosine, hash_embed
 from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions.forgetting import expire
-from solutions.retrieval import PINNED, Weights, retrieve, top_k
+from solutions.retrieval import PINNED, Weights, mean_reciprocal_rank, recall_at_k, retrieve, top_k
 
 
 @pytest.fixture
@@ -262,3 +262,11 @@ def test_bad_input_is_named(store: MemoryStore, bad: dict[str, Any]) -> None:
 def test_odd_queries_are_only_text(store: MemoryStore, query: str) -> None:
     put(store, "The user likes tea.")
     assert contents(store, query) == ["The user likes tea."]
+
+
+def test_a_bare_id_is_not_taken_for_a_set_of_ids() -> None:
+    """A string is a collection too: of its letters."""
+    with pytest.raises(TypeError, match=r"^relevant='m1' is one id"):
+        recall_at_k(["m1"], "m1", 1)
+    with pytest.raises(TypeError, match=r"^relevant holds 'm10'"):
+        mean_reciprocal_rank([["m1", "m10"]], ["m10"])
