@@ -6,15 +6,23 @@ READY := .venv/.ready
 PYTHONS := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3 python)
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help lab test demo notebooks figures bench lock clean
+# nbgrader is for instructors and comes with Jupyter Notebook: neither shows in a learner's JupyterLab, or slows it.
+NOT_IN_LAB := @jupyterlab/apputils-extension:announcements @jupyter/nbgrader @jupyter-notebook/lab-extension
+NOT_ON_SERVER := $(addprefix nbgrader.server_extensions.,formgrader validate_assignment assignment_list course_list) notebook
+
+.PHONY: help lab test demo compare mine notebooks grade update figures bench lock clean
 
 help:
 	@echo "make lab        open the workbook in JupyterLab"
 	@echo "make demo       run the finished memory system in the terminal"
+	@echo "make mine       gather your own memory system into my_memory.py, and try it; FORCE=1 over an edited one"
+	@echo "make compare    try SQLite, Chroma and mem0 with the acceptance suite"
 	@echo "make test       style, types, tests and doctests (needs a browser; fetches one if there is none)"
-	@echo "make notebooks  write and run the solved notebooks, and the README's demo output"
+	@echo "make notebooks  write and run the solved notebooks, and what the README prints"
+	@echo "make grade      the state of every exercise in notebooks/, or in WORK=folder; CSV=file.csv writes it down"
+	@echo "make update     bring in the newest course, and keep your work; FROM=folder takes it from an older copy"
 	@echo "make figures    take the README's pictures of the widgets anew"
-	@echo "make bench      measure, and compare with the published code"
+	@echo "make bench      measure, and compare with Chroma, mem0 and others: a quarter of an hour; QUICK=1 two minutes; NOTEBOOKS=1 more"
 	@echo "make lock       pin the dependencies anew after a change of pyproject.toml"
 	@echo "make clean      remove .venv and everything else that was generated"
 
@@ -32,16 +40,29 @@ test: $(READY)
 demo: $(READY)
 	@"$(PY)" -m solutions.demo
 
+compare: $(READY)
+	@"$(PY)" -m solutions.systems
+
+mine: $(READY)
+	@"$(PY)" -m memlab.teaching.mine $(if $(FORCE),--force)
+	@"$(PY)" -m memlab.teaching.acceptance my_memory.py
+
 notebooks: $(READY)
 	"$(PY)" -m memlab.teaching.build
 	"$(PY)" tests/readme.py
+
+grade: $(READY)
+	@"$(PY)" -m memlab.teaching.grade "$(or $(WORK),notebooks)" $(if $(CSV),--csv "$(CSV)")
+
+update: $(READY)
+	@"$(PY)" -m memlab.teaching.update $(if $(FROM),--from "$(FROM)")
 
 figures: $(READY)
 	"$(PY)" tests/browser.py
 	"$(PY)" tests/figures.py
 
 bench: $(READY)
-	@"$(PY)" -m benchmarks.embedding
+	@"$(PY)" -m benchmarks $(if $(QUICK),--quick) $(if $(NOTEBOOKS),--notebooks)
 
 lock: $(READY)
 	"$(PY)" -m pip install --quiet uv
@@ -78,5 +99,6 @@ $(READY): requirements.lock pyproject.toml
 	fi; \
 	"$(PY)" -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
 	"$(PY)" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . && \
-	"$(PY)" -m jupyterlab.labextensions disable --log-level=ERROR --level=sys_prefix @jupyterlab/apputils-extension:announcements && \
+	"$(PY)" -m jupyterlab.labextensions disable --log-level=ERROR --level=sys_prefix $(NOT_IN_LAB) && \
+	"$(PY)" -m jupyter_server.extension.serverextension disable --log-level=ERROR --sys-prefix $(NOT_ON_SERVER) && \
 	printf '%s\n' "$(CURDIR)" > $(READY)

@@ -115,6 +115,8 @@ def _parse(text: str, field: str) -> datetime:
 
 def number(value: object, field: str, wanted: str, *, most: float = math.inf) -> float:
     """`value` as a finite float within ±`most`; raises TypeError or ValueError that names `field`."""
+    if type(value) is float and -most < value < most:
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{field}={value!r:.60} is no number; pass {wanted}")
     try:

@@ -7,14 +7,19 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 APPLICATION_ID = 0x6D656D6C  # "meml": tells our files from others
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 60.0
+CHECKED_AT_ONCE = 16_000_000  # bytes; larger files are checked before the first write, not when opened
 READ_ONLY = "the file or its folder is read-only; make both writable, or copy the file elsewhere"
+DAMAGED = (
+    "the file is damaged; restore a backup, without the -wal and -shm files that stand beside it, "
+    "or start with a new file"
+)
 
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -44,6 +49,10 @@ PRAGMA temp_store = MEMORY;
 PRAGMA synchronous = NORMAL;
 """
 
+CHECK = "PRAGMA quick_check(1)"  # the structure, in milliseconds; a check of the indexes takes seconds
+
+FAULTS = (sqlite3.Error, UnicodeDecodeError)  # of a damaged file, even SQLite's own message may be unreadable
+
 Values = Sequence[Any] | Mapping[str, Any]
 
 
@@ -56,7 +65,8 @@ class Database:
 
     Write-ahead logging lets others read during a write; a write waits up to BUSY_SECONDS for another
     process's. Deleted content is overwritten with zeros. Raises StoreError, before anything is written,
-    for a path that cannot be opened and a file that is foreign, newer or damaged.
+    for a path that cannot be opened and a file that is foreign, newer or damaged; what no check can see,
+    such as a damaged record, is named when it is read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -64,6 +74,7 @@ class Database:
         self.on_stale: Callable[[], None] = lambda: None
         self._lock = threading.RLock()
         self._depth = 0
+        self._checked = False
         self._db: sqlite3.Connection | None = None
         self._of_parents: list[sqlite3.Connection | None] = []
         self._pid = os.getpid()
@@ -82,7 +93,7 @@ class Database:
             cursor = self.execute(sql, values)
             try:
                 return cursor.fetchall()
-            except sqlite3.DatabaseError as error:  # damage may show only in a later row
+            except FAULTS as error:  # damage may show only in a later row
                 raise self._explained(error) from error
 
     def execute(self, sql: str, values: Values = ()) -> sqlite3.Cursor:
@@ -92,7 +103,7 @@ class Database:
                 return self._connection().execute(sql, values)
             except sqlite3.IntegrityError:
                 raise
-            except sqlite3.DatabaseError as error:
+            except FAULTS as error:
                 raise self._explained(error) from error
 
     @contextmanager
@@ -107,6 +118,8 @@ class Database:
             if self._depth:
                 begin, commit = f"SAVEPOINT {name}", f"RELEASE {name}"
                 undo = [f"ROLLBACK TO {name}", f"RELEASE {name}"]
+            if not self._checked:
+                self._check_whole()
             self.execute(begin)
             self._depth += 1
             try:
@@ -118,9 +131,33 @@ class Database:
             finally:
                 self._depth -= 1
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All reads in the block see the file as it is at one moment, whatever others write meanwhile."""
+        with self.lock:
+            if self._depth:  # inside a transaction it is so anyway
+                yield
+                return
+            self.execute("BEGIN")
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if self._db is not None and self._db.in_transaction:
+                    self._db.execute("COMMIT")
+
     def version(self) -> int:
         """A number that changes when another connection has changed the file."""
         return int(self.rows("PRAGMA data_version")[0][0])
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn what goes wrong while stored values are read into a StoreError: they were whole once."""
+        try:
+            yield
+        except (KeyError, ValueError, TypeError) as error:
+            raise StoreError(f"{self.path}: {DAMAGED} ({str(error)[:60]})") from error
 
     def check_outside_transaction(self, action: str) -> None:
         """Raise StoreError inside a transaction: bytes can be erased only once it has ended."""
@@ -133,12 +170,15 @@ class Database:
         self.check_outside_transaction("purge")
         with self.lock:
             self.execute("VACUUM")
-            busy = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
-        if busy:
-            raise StoreError(
-                f"{self.path}: deleted text is still in the log, because another process reads the file; "
-                "close it there, then call purge() again"
-            )
+            deadline = time.monotonic() + BUSY_SECONDS
+            # SQLite waits for readers here, but not for another process that empties the log.
+            while self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
+                if time.monotonic() > deadline:
+                    raise StoreError(
+                        f"{self.path}: deleted text is still in the log, because another process reads "
+                        "the file; close it there, then call purge() again"
+                    )
+                time.sleep(0.01)
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -166,19 +206,44 @@ class Database:
 
     def _connect(self) -> None:
         try:
+            self._inspect_log()
             self._db = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             self._refuse_foreign()
+            if _size(self.path) <= CHECKED_AT_ONCE:
+                self._check_whole()
             self._db.executescript(PRAGMAS)
             self._use_write_ahead_log()
             self._create_schema()
-        except sqlite3.Error as error:
+        except FAULTS as error:
             self.close()
             raise self._explained(error) from error
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be opened here ({error}); make it readable") from error
         except StoreError:
             self.close()
             raise
+
+    def _inspect_log(self) -> None:
+        """Raise StoreError if the log beside the file is not its own: SQLite would write it into the file."""
+        log = f"{self.path}-wal"
+        if self.path == ":memory:" or not _size(log):
+            return
+        if not _size(self.path):
+            raise StoreError(f"{self.path} is empty or gone, its log is not; restore it, or move {log} away")
+        uri = f"{Path(self.path).as_uri()}?mode=ro"  # read-only: closing it writes nothing either
+        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as seen_through_log:
+            own, seen = _stamp_of(self.path), seen_through_log.execute("PRAGMA user_version").fetchone()[0]
+            if own and own != seen:
+                raise StoreError(f"{self.path}: the log beside it belongs to another file; move {log} away")
+            if _size(self.path) <= CHECKED_AT_ONCE:
+                _refuse_damaged(self.path, seen_through_log.execute(CHECK).fetchone()[0])
+
+    def _check_whole(self) -> None:
+        """Raise StoreError if the file's structure is damaged anywhere, also where nobody has read yet."""
+        _refuse_damaged(self.path, self.rows(CHECK)[0][0])
+        self._checked = True
 
     def _refuse_foreign(self) -> None:
         # One statement, one moment: another process may be creating this very file.
@@ -186,13 +251,14 @@ class Database:
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
             " FROM pragma_application_id, pragma_user_version"
         )
-        owner, version, tables = self._connection().execute(sql).fetchone()
+        owner, stamp, tables = self._connection().execute(sql).fetchone()
+        version = stamp % 256
         if owner == APPLICATION_ID and version > SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} was written by a newer version (format {version}, this one knows "
                 f"{SCHEMA_VERSION}); update the workbook, or open another file"
             )
-        if owner != APPLICATION_ID and (owner or version or tables):
+        if owner != APPLICATION_ID and (owner or stamp or tables):
             raise StoreError(f"{self.path} is another program's database; choose another path for the store")
 
     def _use_write_ahead_log(self) -> None:
@@ -214,7 +280,7 @@ class Database:
             if self._value("PRAGMA application_id") != APPLICATION_ID:
                 for statement in SCHEMA.split(";"):
                     self.execute(statement)
-                self.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                self.execute(f"PRAGMA user_version = {_new_stamp()}")
                 self.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def _value(self, sql: str) -> Any:
@@ -227,11 +293,15 @@ class Database:
             for statement in statements:
                 self._db.execute(statement)
 
-    def _explained(self, error: sqlite3.Error) -> StoreError:
+    def _explained(self, error: Exception) -> StoreError:
         text = str(error)
         cures = {
             "not a database": "it is not a memory store; choose another path for the store",
-            "malformed": "the file is damaged; restore a backup, or start with a new file",
+            "malformed": DAMAGED,
+            "unsupported file format": DAMAGED,
+            "Could not decode": DAMAGED,
+            "can't decode": DAMAGED,
+            "no such": DAMAGED,
             "disk I/O error": "the disk failed or is full; make room and try again",
             "is full": "the disk is full; make room and try again",
             "readonly": READ_ONLY,
@@ -239,7 +309,30 @@ class Database:
             "locked": "another process has been writing for too long; let it finish and try again",
         }
         cure = next((cure for sign, cure in cures.items() if sign in text), "see SQLite's message")
-        return StoreError(f"{self.path}: {cure} ({text})")
+        return StoreError(f"{self.path}: {cure} ({text[:60]})")  # some quote what a whole row says
+
+
+def _new_stamp() -> int:
+    """The file's `user_version`: the format in its last byte, above it a number that tells files apart."""
+    return int.from_bytes(os.urandom(3), "big") // 2 * 256 + SCHEMA_VERSION
+
+
+def _stamp_of(path: str) -> int:
+    """The `user_version` of a database file itself, whatever its log says."""
+    with open(path, "rb") as file:
+        return int.from_bytes(file.read(64)[60:], "big", signed=True)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0  # not there; why it cannot be opened, if it cannot, is for SQLite to say
+
+
+def _refuse_damaged(path: str, verdict: str) -> None:
+    if verdict != "ok":
+        raise StoreError(f"{path}: {DAMAGED} ({verdict.splitlines()[-1][:60]})")
 
 
 def _check_path(path: str | os.PathLike[str]) -> str:

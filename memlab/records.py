@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import reprlib
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from memlab import clock
@@ -29,12 +30,17 @@ TRUST: dict[str, float] = {
 }
 """How far a kind of source is believed, 0..1: the most confidence a memory from it can start with."""
 
+SOURCE_TYPES = tuple(TRUST)
 SCOPES: tuple[Scope, ...] = ("user", "session", "app")
 ACTIONS: tuple[Action, ...] = ("CREATE", "UPDATE", "NOOP")
 
+NOT_IN_JSON = ("extra", "embedding")
 MAX_ID = 200
 MAX_CONTENT = 10_000
 MAX_LINE = 11 * MAX_CONTENT  # a line of history may quote a whole content, each character escaped
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ORDINARY_ID = re.compile(rf"[!-~](?:[ -~]{{0,{MAX_ID - 2}}}[!-~])?")
 
 _ids: random.Random | None = None
 
@@ -42,7 +48,7 @@ _ids: random.Random | None = None
 def seed_ids(seed: str | None) -> None:
     """Draw the ids of new records from `seed`, so that a demo prints the same ids; None: random again."""
     global _ids
-    _ids = None if seed is None else random.Random(seed)
+    _ids = None if seed is None else random.Random(check_text("seed", seed, empty=True))
 
 
 def new_id() -> str:
@@ -76,7 +82,7 @@ class Source:
         self.validate()
 
     def validate(self) -> None:
-        one_of("source_type", self.source_type, tuple(TRUST))
+        one_of("source_type", self.source_type, SOURCE_TYPES)
         check_id("source_id", self.source_id)
         check_text("excerpt", self.excerpt, empty=True)
         self.at = clock.timestamp(self.at, "at")
@@ -337,7 +343,7 @@ def check_text(name: str, value: object, *, empty: bool = False, most: int = MAX
         raise ValueError(
             f"{name}={value[:40]!r}… has {len(value):,} characters, the most is {most:,}; shorten it"
         )
-    if "\0" in value or not _encodable(value):
+    if "\0" in value or not (value.isascii() or _encodable(value)):
         raise ValueError(
             f"{name}={value[:60]!r} holds a NUL or half of a surrogate pair; remove it, "
             "e.g. text.encode('utf-8', 'ignore').decode().replace('\\0', '')"
@@ -355,10 +361,12 @@ def _encodable(text: str) -> bool:
 
 def check_id(name: str, value: object) -> str:
     """`value` if it can name something: non-empty text, no space around it, no control characters."""
+    if isinstance(value, str) and _ORDINARY_ID.fullmatch(value):
+        return value  # nearly all; eight ids are checked for every record that is loaded
     text = check_text(name, value, most=MAX_ID)
     if text != text.strip():
         raise ValueError(f"{name}={text!r} has space around it; pass {text.strip()!r}")
-    if any(ord(c) < 32 or ord(c) == 127 for c in text):
+    if _CONTROL.search(text):
         raise ValueError(f"{name}={text!r} holds a control character; use printable characters only")
     return text
 
@@ -413,7 +421,7 @@ def check_list(name: str, value: object, kind: type[Any]) -> list[Any]:
 def check_extra(value: object) -> None:
     """Raise ValueError unless `value`, the keys of a newer version, is a dict that JSON can hold."""
     try:
-        if isinstance(value, dict) and _encodable(json.dumps(value, ensure_ascii=False)):
+        if value == {} or (isinstance(value, dict) and _encodable(json.dumps(value, ensure_ascii=False))):
             return
     except (TypeError, ValueError, RecursionError):
         pass  # it is refused below, like all else that is no JSON
@@ -427,16 +435,14 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _dump(thing: MemoryRecord | Source) -> dict[str, Any]:
-    known = {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in ("extra", "embedding")}
-    return thing.extra | known
+    names = thing.__dataclass_fields__  # `fields()` is slow, and every recall loads records
+    return thing.extra | {name: getattr(thing, name) for name in names if name not in NOT_IN_JSON}
 
 
 def _load(cls: type[Any], raw: dict[str, Any]) -> Any:
-    names = {f.name for f in fields(cls)} - {"extra", "embedding"}
+    known, names = raw.copy(), cls.__dataclass_fields__
+    extra = {key: known.pop(key) for key in raw if key not in names or key in NOT_IN_JSON}
     try:
-        return cls(
-            **{key: value for key, value in raw.items() if key in names},
-            extra={key: value for key, value in raw.items() if key not in names},
-        )
+        return cls(**known, extra=extra)
     except TypeError as error:
         raise ValueError(f"not the JSON of a {cls.__name__}: {error}; pass what to_json() gave") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -124,6 +125,18 @@ class MemoryStore:
         2
         """
         return self._db.transaction()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """A `with` block in which all reads see the store at one moment, whatever others write meanwhile.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("The user likes tea.", "u_ada"))
+        >>> with store.snapshot():
+        ...     len(store.search("tea", "u_ada")) == len(store.scan("u_ada"))
+        True
+        """
+        return self._db.snapshot()
 
     # Writing
 
@@ -382,10 +395,11 @@ class MemoryStore:
             f"SELECT source_type, source_id, at, messages FROM conversations WHERE {condition} ORDER BY seq",
             values,
         )
-        return [
-            Conversation(Source(kind, source_id, at=at), json.loads(said))
-            for kind, source_id, at, said in rows
-        ]
+        with self._db.reading():
+            return [
+                Conversation(Source(kind, source_id, at=at), json.loads(said))
+                for kind, source_id, at, said in rows
+            ]
 
     def revoked(self, user_id: str, app_name: str = "default") -> set[str]:
         """The ids of the sources that this user has revoked."""
@@ -423,15 +437,19 @@ class MemoryStore:
                 sql = "INSERT OR IGNORE INTO settings VALUES ('embedder', ?), ('dim', ?)"
                 self._db.execute(sql, (name, str(dim)))
                 kept = dict(self._db.rows("SELECT name, value FROM settings"))
-        if (kept["embedder"], kept["dim"]) != (name, str(dim)):
+        with self._db.reading():
+            built_with = kept["embedder"], kept["dim"]
+        if built_with != (name, str(dim)):
             raise StoreError(
-                f"{self.path} was built with the embedder {kept['embedder']} ({kept['dim']} numbers), not "
+                f"{self.path} was built with the embedder {built_with[0]} ({built_with[1]} numbers), not "
                 f"with {name} ({dim}); open it with the first and call reembed(embedder), or use a new file"
             )
 
     def _records(self, condition: str, values: dict[str, Any]) -> dict[int, MemoryRecord]:
         sql = f"SELECT seq, record, embedding FROM memories WHERE {condition} ORDER BY seq"
-        return {seq: _record(text, vector) for seq, text, vector in self._db.rows(sql, values)}
+        rows = self._db.rows(sql, values)
+        with self._db.reading():
+            return {seq: _record(text, vector) for seq, text, vector in rows}
 
     def _stored(self, record: MemoryRecord) -> MemoryRecord | None:
         """What is stored under the record's id for the very owner that the record names."""
@@ -441,7 +459,8 @@ class MemoryStore:
         )
         owner = (record.memory_id, record.app_name, record.user_id, record.scope, record.session_id)
         rows = self._db.rows(sql, owner)
-        return _record(*rows[0]) if rows else None
+        with self._db.reading():
+            return _record(*rows[0]) if rows else None
 
     def _write(self, record: MemoryRecord) -> None:
         vector = np.array(record.embedding, np.float32).tobytes()
@@ -485,17 +504,20 @@ class MemoryStore:
         block.set((seq, vector, *numbers, record.expires_at, record.session_id))
 
     def _block(self, app_name: str, user_id: str | None) -> Block:
-        if user_id is None:
-            condition = visible_to("anyone", app_name, ("app",), None)
-        else:
-            condition = owned_by(user_id, app_name)
-        return self._blocks.get(
-            (app_name, user_id), lambda: self._load(*condition, "invalidated_at IS NULL", clock.now())
-        )
+        def load() -> Block:
+            if user_id is None:
+                condition = visible_to("anyone", app_name, ("app",), None)
+            else:
+                condition = owned_by(user_id, app_name)
+            return self._load(*condition, "invalidated_at IS NULL", clock.now())
+
+        return self._blocks.get((app_name, user_id), load)
 
     def _load(self, condition: str, values: dict[str, Any], held: str, now: float) -> Block:
         sql = f"SELECT {COLUMNS} FROM memories WHERE {condition} AND {held} ORDER BY seq"
-        return Block(self._db.rows(sql, values | {"now": now}))
+        rows = self._db.rows(sql, values | {"now": now})
+        with self._db.reading():
+            return Block(rows)
 
     def _vector(self, text: str, name: str) -> Floats:
         """The unit vector of `text`; the zero vector stays zero. Raises as the embedder does, and
@@ -512,7 +534,7 @@ class MemoryStore:
                 f"the embedder gave {vector.size} numbers for {name}={text[:60]!r}, this file holds vectors "
                 f"of {self._identity[1]}; use the embedder that built it, or call reembed()"
             )
-        norm = float(np.linalg.norm(vector))
+        norm = math.sqrt(vector @ vector)
         return (vector / (norm or 1.0)).astype(np.float32)
 
     def _check_not_revoked(self, sources: list[Source], user_id: str, app_name: str) -> None:

@@ -153,6 +153,12 @@ class ChromaMemoryStore(MemoryStore):
             finally:
                 self._depth -= 1
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """A `with` block in which the stores of this process wait; those of others do not."""
+        with self._lock:
+            yield
+
     def put_conversation(
         self, messages: list[dict[str, Any]], source: Source, *, user_id: str, app_name: str = "default"
     ) -> None:

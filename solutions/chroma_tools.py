@@ -157,6 +157,16 @@ def find_collection(client: ClientAPI, name: str) -> Collection | None:
     return client.get_collection(name, embedding_function=None)
 
 
+def complete_rewritings(client: ClientAPI) -> None:
+    """Give every collection its name back whose rewriting was cut short before the last step.
+
+    To be called before anything that makes a missing collection anew, and empty, as mem0 does.
+    """
+    for name in _names(client.list_collections()):
+        if name.endswith(COPY):
+            find_collection(client, name.removesuffix(COPY))
+
+
 def similarity(distance: float, space: str = "cosine") -> float:
     """The cosine similarity, -1..1, of two unit vectors that Chroma finds `distance` apart.
 
@@ -286,8 +296,10 @@ def purge(client: ClientAPI) -> None:
         raise StoreError(
             "only a folder can be purged: for a server, stop it and call purge(folder_client(its path))"
         )
+    complete_rewritings(client)
     for name in sorted(_names(client.list_collections())):
-        rewrite(client, name)
+        if not name.endswith(COPY):  # the rewriting of what it is a part of drops it
+            rewrite(client, name)
     database = Path(settings.persist_directory, "chroma.sqlite3")
     with closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as db:
         # The full-text index remembers the words of deleted texts until it is merged.

@@ -32,15 +32,16 @@ from memlab.records import (
     starting_confidence,
 )
 from memlab.store import MemoryStore
-from solutions.extraction import default_model, rule_extract
+from solutions.extraction import OBJECT, ReplyFailed, default_model, reply_of, rule_extract
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
 
 EXCLUSIVE_TOPICS = frozenset(
-    "diet travel identity employer occupation home deadline deadline:* taste:* allergy:*".split()  # noqa: SIM905
+    "diet travel identity employer occupation home deadline deadline:* taste:* allergy:* slot:*".split()  # noqa: SIM905
 )
-"""Topics on which a subject holds one value at a time; "taste:*" means each taste for itself."""
+"""Topics on which a subject holds one value at a time; "taste:*" means each taste for itself, "slot:*" each
+slot that your own code fills."""
 
 CORROBORATION = 0.05
 WEAK = 0.4  # a candidate below this, such as one meal, disputes a belief but does not change it
@@ -82,7 +83,7 @@ def similar_memories(
     check_kind("candidate", candidate, Candidate)
     check_fraction("threshold", threshold)
     found = store.search(candidate.content, user_id, app_name, scopes=("user",))
-    near = [i for i, cosine in enumerate(found.relevance) if cosine >= threshold and cosine > 0]
+    near = ((found.relevance >= threshold) & (found.relevance > 0)).nonzero()[0].tolist()
     near.sort(key=lambda i: -found.relevance[i])
     return [record for record in found.records(near) if record is not None]
 
@@ -445,7 +446,7 @@ class Decision(BaseModel):
         return check_text("content or reason", text)
 
 
-class DecisionFailed(ValueError):
+class DecisionFailed(ReplyFailed):
     """The model's reply could not be read. That is not the same as "nothing to do"."""
 
 
@@ -470,7 +471,9 @@ def llm_decide(
         return decide(candidate, affected, source)
     import anthropic  # here, so that learners who stay with the rules need not wait for it
 
-    reply = client.messages.create(
+    reply = reply_of(
+        client,
+        DecisionFailed,
         model=model or default_model(),
         max_tokens=1024,
         messages=[{"role": "user", "content": render_decision(candidate, affected, source)}],
@@ -499,10 +502,13 @@ def objection(
 ) -> str | None:
     """Why the rules forbid `proposal`, in words; None when they allow it.
 
-    A model may be more careful than `decide`, never bolder. Forbidden are: an action that is not one of
-    ACTIONS; an id that is not among `affected` (a CREATE's id is ignored); an UPDATE without an id; other
-    content than the candidate's (by `same_fact`); a CREATE or UPDATE where `decide` says NOOP; a CREATE
-    where it says UPDATE; an UPDATE of a memory on another subject or topic, or of more trust than `source`.
+    A model may be more careful than `decide`, never bolder. Forbidden are:
+
+    - an action that is not one of ACTIONS;
+    - other content than the candidate's (by `same_fact`);
+    - an id that is not among `affected` (a CREATE's id is ignored);
+    - a CREATE or UPDATE where `decide` says NOOP, and a CREATE where it says UPDATE;
+    - an UPDATE without an id, of a memory on another subject or topic, or of more trust than `source`.
     """
     rules = decide(candidate, affected, source)
     target = next((memory for memory in affected if memory.memory_id == proposal.target_id), None)
@@ -551,19 +557,19 @@ def read_decision(reply: str) -> Decision:
     >>> read_decision('Sure! {"action": "NOOP", "target_id": 7, "content": "Vegan.", "reason": "old"}').reason
     'old'
     """
-    problem = "no JSON object in it"
-    start = reply.find("{")
-    while start >= 0:
+    problem, written = "no JSON object in it", len(reply.rstrip())
+    brace = OBJECT.search(reply)
+    while brace:
         try:
-            value, end = json.JSONDecoder().raw_decode(reply, start)
+            value, end = json.JSONDecoder().raw_decode(reply, brace.start())
             return Decision.model_validate(value)
         except ValidationError as error:
             problem = f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
         except json.JSONDecodeError as error:
             # What stands inside an object that the reply's end cuts off is not the answer.
-            cut_off = error.pos >= len(reply.rstrip()) or error.msg.startswith("Unterminated")
-            problem, end = str(error), len(reply) if cut_off else start + 1
+            cut_off = error.pos >= written or error.msg.startswith("Unterminated")
+            problem, end = str(error), len(reply) if cut_off else brace.end()
         except RecursionError as error:
-            problem, end = str(error), start + 1
-        start = reply.find("{", end)
+            problem, end = str(error), len(reply)
+        brace = OBJECT.search(reply, end)
     raise DecisionFailed(f"reply={reply[:80]!r} does not hold a decision as JSON ({problem}); ask again")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -23,11 +24,13 @@ from memlab.records import MAX_CONTENT, MAX_ID, Candidate
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
+    from anthropic.types import Message
 
 log = logging.getLogger(__name__)
 
 MAX_EXCERPT = 300
 MAX_THING = 40
+MAX_MATCHES = 100  # of one rule in one sentence: nobody says more, and a flood must not take minutes
 WINDOW = 200  # how far a guard looks around a match: a message without full stops stays linear
 
 
@@ -544,7 +547,7 @@ def _matches(sentence: str, guards: Sequence[Guard]) -> Iterator[tuple[int, int,
         return
     separators = [mark.end() for mark in _SEPARATOR.finditer(sentence)]
     for rule in RULES:
-        for match, readings in _finds(rule, sentence):
+        for match, readings in islice(_finds(rule, sentence), MAX_MATCHES):
             for end, values in readings:
                 first, last = max(0, match.start() - WINDOW), min(len(sentence), end + WINDOW)
                 place = bisect.bisect_right(separators, match.start())
@@ -780,6 +783,10 @@ CONVERSATION:
 """
 
 
+OBJECT = re.compile(r'\{(?=\s*["}])')
+"""Where a JSON object may begin: other braces are not tried, or a reply of braces alone takes seconds."""
+
+
 class Fact(BaseModel):
     """One fact in a model's reply, as Candidate has it."""
 
@@ -798,13 +805,47 @@ class Extraction(BaseModel):
     facts: list[Fact]
 
 
-class ExtractionFailed(ValueError):
+class ReplyFailed(ValueError):
+    """What came back is no reply that can be read."""
+
+
+class ExtractionFailed(ReplyFailed):
     """The model's reply could not be read. That is not the same as "no facts"."""
 
 
 def default_model() -> str:
     """The model's name: MEMLAB_MODEL, or a small model that is good enough for extraction."""
     return os.environ.get("MEMLAB_MODEL") or "claude-haiku-5-5"
+
+
+def reply_of(client: Anthropic, failure: type[ReplyFailed] = ReplyFailed, **request: Any) -> Message:
+    """The service's reply to one request, its blocks complete; never an empty one.
+
+    request: what `client.messages.create` takes. Raises `failure` for what is no such reply: an empty body,
+    JSON that is cut off or says something else, a web page; and what the client raises when nothing came
+    back or the service refused.
+    """
+    try:
+        reply: Message = client.messages.create(**request)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise failure(f"the reply is empty, cut off or no JSON ({error}); ask again") from error
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"model, system or messages hold half of a surrogate pair ({error}); remove it, e.g. with "
+            "text.encode('utf-8', 'ignore').decode()"
+        ) from None
+    blocks = getattr(reply, "content", None)
+    if not isinstance(blocks, list) or not all(map(_complete, blocks)):
+        raise failure(f"reply={str(reply)[:80]!r} is no message of a model; is the client's base_url right?")
+    if not blocks and reply.stop_reason not in ("max_tokens", "refusal"):
+        raise failure(f"the reply is empty (stop_reason={reply.stop_reason!r}); ask again")
+    return reply
+
+
+def _complete(block: object) -> bool:
+    kind = getattr(block, "type", None)
+    needed = {"text": ("text",), "tool_use": ("id", "name")}.get(str(kind), ())
+    return isinstance(kind, str) and all(isinstance(getattr(block, name, None), str) for name in needed)
 
 
 def llm_extract(
@@ -820,7 +861,9 @@ def llm_extract(
         return []
     import anthropic  # here, so that learners who stay with the rules need not wait for it
 
-    reply = client.messages.create(
+    reply = reply_of(
+        client,
+        ExtractionFailed,
         model=model or default_model(),
         max_tokens=4096,
         messages=[{"role": "user", "content": render_prompt(texts)}],
@@ -854,21 +897,21 @@ def read_extraction(reply: str) -> Extraction:
     >>> read_extraction('Here you go: {"facts": []} Hope it helps!')
     Extraction(facts=[])
     """
-    problem = "no JSON object in it"
-    start = reply.find("{")
-    while start >= 0:
+    problem, written = "no JSON object in it", len(reply.rstrip())
+    brace = OBJECT.search(reply)
+    while brace:
         try:
-            value, end = json.JSONDecoder().raw_decode(reply, start)
+            value, end = json.JSONDecoder().raw_decode(reply, brace.start())
             return Extraction.model_validate(value)
         except ValidationError as error:
             problem = f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
         except json.JSONDecodeError as error:
             # What stands inside an object that the reply's end cuts off is not the answer.
-            cut_off = error.pos >= len(reply.rstrip()) or error.msg.startswith("Unterminated")
-            problem, end = str(error), len(reply) if cut_off else start + 1
+            cut_off = error.pos >= written or error.msg.startswith("Unterminated")
+            problem, end = str(error), len(reply) if cut_off else brace.end()
         except RecursionError as error:
-            problem, end = str(error), start + 1
-        start = reply.find("{", end)
+            problem, end = str(error), len(reply)
+        brace = OBJECT.search(reply, end)
     raise ExtractionFailed(f"reply={reply[:80]!r} does not hold the facts as JSON ({problem}); ask again")
 
 

@@ -293,7 +293,8 @@ def _groups_to_rebuild(owned: list[MemoryRecord], said: list[Statement]) -> set[
 
 
 def _witnessed(old: list[MemoryRecord], said: list[Statement]) -> list[Statement]:
-    """What the records themselves still witness, of sources whose conversation is not kept."""
+    """What the records themselves still witness, of sources whose conversation is not kept; in the order of
+    the records, not of dates: a clock may have been set back between two of them."""
     return [
         (source, _testimony(record, source))
         for record in old
@@ -320,10 +321,9 @@ def _testimony(record: MemoryRecord, source: Source) -> Candidate:
 def _rebuild(
     store: MemoryStore, old: list[MemoryRecord], said: list[Statement], user_id: str, app_name: str
 ) -> list[MemoryRecord]:
-    witnessed = sorted(_witnessed(old, said), key=lambda statement: statement[0].at)
     by_hand = [r for r in old if not r.own_sources()]  # they stand on their own
     return replay(
-        _in_order(witnessed, said),
+        _in_order(_witnessed(old, said), said),
         user_id=user_id,
         app_name=app_name,
         beside=[replace(r, invalidated_at=None, superseded_by=None, history=[]) for r in by_hand],

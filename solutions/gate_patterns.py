@@ -107,7 +107,7 @@ SECRET_BY_NAME = either(
     rf"{_PASSWORD}\w{{0,2}}[\"']?\s*(?:is|was|are|hai|ह|es|est|是|=|:|->)\s*\S",
     rf"{_PASSWORD} (?:of|for|to|on)(?: \w+){{1,3}} (?:is|was)\s+\S",
     rf"{_PASSWORD}\W{{0,3}}(?=\S{{0,40}}\d)\S{{4,}}",
-    rf"\S\W+(?:is|as)\W+{_MY}\W+(?:\w+\W+){{0,2}}?{_PASSWORD}",
+    rf"\S\W{{1,20}}(?:is|as)\W{{1,20}}{_MY}\W{{1,20}}(?:\w+\W{{1,20}}){{0,2}}?{_PASSWORD}",
     r"\blog\W?in\W+\S{1,64} ?[/|] ?\S",
     r"\bauthori[sz]ation ?: ?\S",
     r"(?:(?:api|access|secret|auth|private)[\W_]{0,2}(?:key|token)|\btoken|\bsecret)\W{1,4}(?:is\W+)?"

@@ -24,7 +24,7 @@ from memlab.records import (
 )
 from memlab.store import MemoryStore
 from solutions.consolidation import Extractor
-from solutions.extraction import default_model, rule_extract, user_texts
+from solutions.extraction import default_model, reply_of, rule_extract, user_texts
 from solutions.retrieval import PINNED, Hit
 
 if TYPE_CHECKING:
@@ -154,16 +154,16 @@ def answer_with_tool(
     """The model's answer to `question`; on the way it may call `recall` as often as it likes.
 
     At most `max_rounds` requests are sent, and the last allows no tool, so that it has to be answered.
-    Raises ValueError for a max_rounds below 1 or an empty question, RuntimeError for a model that calls a
-    tool all the same, and what the client and `recall` raise.
+    Raises ValueError for a max_rounds below 1, an empty question or a reply that cannot be read, RuntimeError
+    for a model that calls a tool all the same, and what the client and `recall` raise.
     """
     check_text("question", question, most=100_000)
     if type(max_rounds) is not int or max_rounds < 1:
         raise ValueError(f"max_rounds={max_rounds!r} is not a whole number of 1 or more; pass e.g. 4")
     messages: list[MessageParam] = [{"role": "user", "content": question}]
     for left in reversed(range(max_rounds)):
-        reply = client.messages.create(
-            model=model or default_model(), max_tokens=1024, system=system, messages=messages,
+        reply = reply_of(
+            client, model=model or default_model(), max_tokens=1024, system=system, messages=messages,
             tools=[RECALL_TOOL], tool_choice={"type": "auto"} if left else {"type": "none"},
         )  # fmt: skip
         calls = [block for block in reply.content if block.type == "tool_use"]

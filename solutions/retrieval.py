@@ -103,12 +103,13 @@ def top_k(scores: Array, k: int) -> NDArray[np.intp]:
     >>> top_k(np.array([0.2, 0.9, 0.2, 0.5]), 3).tolist()
     [1, 3, 0]
     """
-    # Matrix products differ in the last bits from machine to machine; a ranking must not.
-    scores = np.round(np.asarray(scores, np.float64), 6)
+    scores = np.asarray(scores, np.float64)
     positions = np.arange(len(scores))
     if 0 < k < len(scores):
-        positions = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
-    return positions[np.argsort(-scores[positions], kind="stable")][:k]
+        positions = np.flatnonzero(scores >= np.partition(scores, -k)[-k] - 2e-6)  # rounding may tie these
+    # Matrix products differ in the last bits from machine to machine; a ranking must not.
+    rounded = np.round(scores[positions], 6)
+    return positions[np.argsort(-rounded, kind="stable")][:k]
 
 
 def pins_first(scores: Array, importance: Array, k: int) -> list[int]:
@@ -119,8 +120,9 @@ def pins_first(scores: Array, importance: Array, k: int) -> list[int]:
     [1, 0, 2]
     """
     pinned = importance >= PINNED
-    pins, others = np.flatnonzero(pinned), np.flatnonzero(~pinned)
-    best = [*pins[top_k(scores[pins], len(pins))], *others[top_k(scores[others], k)]]
+    pins = np.flatnonzero(pinned)
+    others = np.asarray(top_k(np.where(pinned, -np.inf, scores), k), np.intp)
+    best = [*pins[top_k(scores[pins], len(pins))], *others[~pinned[others]]]
     return [int(position) for position in best]
 
 
@@ -242,24 +244,20 @@ def retrieve(
         raise ValueError(f"k={k!r} is not a whole number of 0 or more; pass e.g. k=5")
     if relevance not in ("vector", "hybrid"):
         raise ValueError(f"relevance={relevance!r} is not known; pass 'vector' or 'hybrid'")
-    matches = store.search(query, user_id, app_name, scopes, session_id, as_of=as_of)
-    if relevance == "hybrid":
-        by_keyword = keyword_scores(query, matches.contents())
-        matches = replace(matches, relevance=hybrid_relevance(matches.relevance, by_keyword))
-    scores = blended_score(matches, weights)
-    return _hits(matches, scores, pins_first(scores, matches.importance, k))
+    with store.snapshot():  # or what is ranked could be superseded before it is read
+        matches = store.search(query, user_id, app_name, scopes, session_id, as_of=as_of)
+        if relevance == "hybrid":
+            by_keyword = np.asarray(keyword_scores(query, matches.contents()), np.float64)
+            matches = replace(matches, relevance=hybrid_relevance(matches.relevance, by_keyword))
+        scores = blended_score(matches, weights)
+        best = pins_first(scores, matches.importance, k)
+        return _hits(matches.take(best), scores[best])
 
 
-def _hits(matches: Matches, scores: Array, positions: list[int]) -> list[Hit]:
-    fresh = recency(matches)
+def _hits(matches: Matches, scores: Array) -> list[Hit]:
+    parts = zip(matches.relevance, recency(matches), matches.importance, strict=True)
     return [
-        Hit(
-            float(scores[i]),
-            record,
-            float(matches.relevance[i]),
-            float(fresh[i]),
-            float(matches.importance[i]),
-        )
-        for i, record in zip(positions, matches.records(positions), strict=True)
+        Hit(float(score), record, *map(float, three))
+        for score, record, three in zip(scores, matches.records(range(len(matches))), parts, strict=True)
         if record is not None
     ]

@@ -11,7 +11,7 @@ import json
 import logging
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -147,6 +147,9 @@ class Inspection:
 Rule = Callable[[Inspection], str | None]
 """From an inspection to the reason for a refusal, or None."""
 
+Judge = Callable[[Any], Verdict]
+"""From a candidate to what becomes of it."""
+
 # --- reading: the way a person would ------------------------------------------------------------------
 
 # Letters of other alphabets that look like Latin ones, and fillers that look like nothing.
@@ -207,6 +210,8 @@ def luhn(digits: str) -> bool:
     >>> luhn("4111111111111111"), luhn("4111111111111112")
     (True, False)
     """
+    if not digits.isascii() or not (digits + "0").isdigit():
+        raise ValueError(f"digits={digits[:60]!r} holds more than the digits 0 to 9; fold the text first")
     total = 0
     for place, digit in enumerate(reversed(digits)):
         value = int(digit) * (1 + place % 2)
@@ -260,10 +265,21 @@ def _mod_97(characters: str) -> int:
     return int("".join(str(int(character, 36)) for character in characters)) % 97
 
 
+def holds_secret(text: str) -> bool:
+    """True when the legible `text` holds what opens an account, a door or a wallet.
+
+    Example:
+    >>> holds_secret(legible("My ＰＩＮ is ４３２１")), holds_secret("a pin for her hat")
+    (True, False)
+    """
+    by_number = has_card_number(text) or has_iban(text)
+    return by_number or bool(SECRET_BY_NAME.search(text) or TOKEN.search(text))
+
+
 # --- what a rule asks -------------------------------------------------------------------------------
 
 FREE_OF = either(
-    r"[a-z]+-free\b|\b(?:sugar|gluten|nut|egg|dairy|lactose|alcohol|onion|fat|toll|care|smoke) ?free\b",
+    r"[a-z]{1,30}-free\b|\b(?:sugar|gluten|nut|egg|dairy|lactose|alcohol|onion|fat|toll|care|smoke) ?free\b",
     r"\bfree\W?(?:range|lanc\w*|hand|style|form)|\bfeel free|\bfree (?:of|from) (?!charge|cost)",
     r"^is free (?:after|before|until|till|between|at \d|on (?:\w+days?|weekends?)\b)",
     r"\bfree (?:time|slot|day|morning|afternoon|evening|weekend|hour)s?\b",
@@ -351,8 +367,7 @@ def said_by_assistant(seen: Inspection) -> str | None:
 
 def secret_or_payment(seen: Inspection) -> str | None:
     """Nothing that opens an account, a door or a wallet."""
-    found = any(has_card_number(field) or has_iban(field) for field in seen.fields)
-    return SECRET if found or seen.shows(SECRET_BY_NAME) or seen.shows(TOKEN) else None
+    return SECRET if any(map(holds_secret, seen.fields)) else None
 
 
 def instruction(seen: Inspection) -> str | None:
@@ -503,6 +518,12 @@ class ReviewQueue:
         """Staff do not vouch for it. Raises ValueError for a number that is not waiting."""
         self._decide(number, "refused", by)
 
+    def forget(self, user_id: str) -> None:
+        """Keep no word of this user's, decided or not; the numbers stay taken."""
+        for number, review in self.reviews.items():
+            if review.user_id == user_id:
+                self.reviews[number] = Review(number, "(erased)", None, review.reason, "refused", "erasure")
+
     def _decide(self, number: int, status: Literal["accepted", "refused"], by: str) -> Review:
         check_id("by", by)
         if number not in {review.number for review in self.waiting()}:
@@ -514,10 +535,12 @@ class ReviewQueue:
 # --- in front of the store ----------------------------------------------------------------------------
 
 
-def screen(candidates: Iterable[Item], queue: ReviewQueue, *, user_id: str) -> list[Item]:
+def screen(
+    candidates: Iterable[Item], queue: ReviewQueue, *, user_id: str, judge: Judge = gate
+) -> list[Item]:
     """Those of `candidates` that may be stored; flagged ones go to `queue`, a need stands in for its reason.
 
-    candidates: Proposals or Candidates.
+    candidates: Proposals or Candidates. judge: what decides about each, by default the gate.
 
     Example:
     >>> kept = screen([Proposal(text="Diabetic, so wants sugar-free cake.")], ReviewQueue(), user_id="u_ada")
@@ -527,9 +550,9 @@ def screen(candidates: Iterable[Item], queue: ReviewQueue, *, user_id: str) -> l
     check_id("user_id", user_id)
     kept = []
     for candidate in candidates:
-        verdict = gate(candidate)
+        verdict = judge(candidate)
         if verdict.reason == PRIVATE and (reduced := _reduced(candidate)) is not None:
-            candidate, verdict = reduced, gate(reduced)
+            candidate, verdict = reduced, judge(reduced)
         if verdict.stored:
             kept.append(candidate)
         elif verdict.flagged:
@@ -544,6 +567,57 @@ def gated(extract: Extractor, queue: ReviewQueue, *, user_id: str) -> Extractor:
         return screen(extract(messages), queue, user_id=user_id)
 
     return screened
+
+
+WITHHELD = "[withheld by the write gate]"
+_PIECES = re.compile(r".{1,200}?(?:[.!?]\s+|\n+|\Z)|.{200}", re.DOTALL)
+
+
+def withhold(text: str) -> str:
+    """`text` with WITHHELD for each sentence that shows a secret, by itself or with the one or two after it.
+
+    A kept conversation must not hold what the gate keeps out of the memories. Applied again, it changes
+    nothing.
+
+    Example:
+    >>> withhold("Call me Ada. The db password is hunter2. I like tea.")
+    'Call me Ada. [withheld by the write gate] I like tea.'
+    """
+    pieces: list[str] = _PIECES.findall(text)
+    hidden = {at for block in _blocks(pieces) for at in _secret_pieces(pieces, block)}
+    return "".join(
+        WITHHELD + piece[len(piece.rstrip()) :] if at in hidden else piece for at, piece in enumerate(pieces)
+    )
+
+
+def _blocks(pieces: Sequence[str]) -> Iterator[range]:
+    """Runs of pieces, about as long as a field may be, so that patterns stay fast on a long message. The
+    last two pieces of a run stand in the next one too: what runs over an edge is whole in one of them."""
+    start = end = 0
+    while end < len(pieces):
+        size, end = 0, start
+        while end < len(pieces) and size < MOST:
+            size, end = size + len(pieces[end]), end + 1
+        yield range(start, end)
+        start = end - 2
+
+
+def _secret_pieces(pieces: Sequence[str], block: range) -> set[int]:
+    """Which pieces of the block to withhold: none, the shortest runs that show a secret, or all of them."""
+
+    def shows(run: range) -> bool:
+        return holds_secret(legible("".join(pieces[run.start : run.stop])))
+
+    hidden: set[int] = set()
+    if not shows(block):
+        return hidden
+    for width in (1, 2, 3):
+        for start in range(block.start, block.stop - width + 1):
+            run = range(start, start + width)
+            if hidden.isdisjoint(run) and shows(run):
+                hidden.update(run)
+    announced = {at + 1 for at in hidden if pieces[at].rstrip().endswith((":", "="))}
+    return hidden | announced or set(block)
 
 
 def _reduced(candidate: Item) -> Item | None:

@@ -6,7 +6,6 @@ In-process IPython in place of a kernel: one run for each exercise has to be che
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from offline import Offline, isolated
 
 from memlab.teaching.lesson import Exercise, checks, exercises, place
 
@@ -31,15 +32,21 @@ class Outcome:
 
 
 def run(notebook: Any, folder: Path) -> list[Outcome]:
-    """Run every code cell in order in a process of its own, going on after errors."""
+    """Run every code cell in order in a process of its own, going on after errors.
+
+    The process finds no network and an empty home folder, and must leave both alone.
+    """
     cells = [(index, cell.source) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     with tempfile.TemporaryDirectory() as scratch:
         given, answer = Path(scratch, "cells.json"), Path(scratch, "outcomes.json")
         given.write_text(json.dumps(cells), encoding="utf-8")
-        env = os.environ | {"MPLBACKEND": "agg", "IPYTHONDIR": scratch, "PYTHONHASHSEED": "0"}
-        command = [sys.executable, str(CHILD), str(given), str(answer)]
+        offline = Offline(Path(scratch, "offline"))
+        env = offline.environment(MPLBACKEND="agg", IPYTHONDIR=scratch, PYTHONHASHSEED="0")
+        command = [*isolated(), sys.executable, str(CHILD), str(given), str(answer)]
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr[-2000:]
+        problems = list(offline.problems())
+        assert not problems, "\n".join(problems)
         return [Outcome(**outcome) for outcome in json.loads(answer.read_text(encoding="utf-8"))]
 
 
@@ -47,6 +54,14 @@ def with_what_it_calls(exercise: Exercise, all_exercises: Sequence[Exercise]) ->
     """The exercise's id and those of the exercises that its answer builds upon."""
     by_id = {other.id: other for other in all_exercises}
     return {exercise.id}.union(*(with_what_it_calls(by_id[id_], all_exercises) for id_ in exercise.after))
+
+
+def last_use(notebook: Any, filled: set[str]) -> int:
+    """The index of the last cell that checks or needs one of the exercises `filled`."""
+    uses = [check.index for check in checks(notebook) if check.id in filled]
+    needed = {f"needs:{exercise_id}" for exercise_id in filled}
+    uses += [i for i, cell in enumerate(notebook.cells) if needed & set(cell.metadata.get("tags", []))]
+    return max(uses)
 
 
 def faults(

@@ -59,7 +59,10 @@ def test_an_answer_stands_between_the_marks_and_its_promise_above_them() -> None
         "    # BEGIN SOLUTION\n    return double(double(number))\n    # END SOLUTION"
     )
     assert cell(solved, "counter-stub").source.count("# BEGIN SOLUTION") == 2
-    assert cell(solved, "double-stub").source.startswith("STEP = 2\n\n\ndef _scaled(")
+    extra = cell(solved, "double-stub").source
+    assert extra.startswith("def double(")
+    assert extra.index("# BEGIN SOLUTION") < extra.index("\n\n\nSTEP = 2\n\n\ndef _scaled(")
+    assert extra.count("# END SOLUTION") == extra.endswith("\n\n\n# END SOLUTION") == 1
     assert "# a comment that belongs to the answer" in cell(solved, "double-stub").source
 
 

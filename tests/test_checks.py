@@ -133,6 +133,25 @@ def test_a_refusal_must_be_of_the_right_kind_and_name_the_field() -> None:
     assert "ZeroDivisionError" in check("98-mean", lambda numbers: sum(numbers) / len(numbers)).message
 
 
+def test_an_answer_that_refuses_with_the_wrong_error_is_told_the_right_one() -> None:
+    def asserts(numbers: list[float]) -> float:
+        assert numbers, "no numbers"
+        return mean(numbers)
+
+    result = check("98-mean", asserts)
+    assert "`AssertionError: no numbers" in result.message
+    assert result.expected == "ValueError that mentions 'numbers'"
+
+
+def test_an_endless_recursion_is_told_on_the_learners_line() -> None:
+    def again(numbers: list[float]) -> float:
+        return again(numbers)
+
+    message = check("98-mean", again).message
+    assert "`RecursionError" in message
+    assert "`return again(numbers)`" in message
+
+
 def test_a_stub_inside_a_refusal_is_still_not_yet() -> None:
     with pytest.raises(NotImplementedError):
         Cases().refuses("x", raiser(NotImplementedError("98-x")), 1, error=Exception, otherwise="…")

@@ -247,6 +247,18 @@ def test_a_rewriting_that_was_cut_short_loses_nothing(
     assert find_collection(client, "memories.copy") is None
 
 
+def test_a_purge_completes_or_drops_what_rewritings_cut_short_have_left(tmp_path: Path) -> None:
+    with closing(folder_client(tmp_path)) as client:
+        store = ChromaMemoryStore(client)
+        store.put(fact())
+        store.put(fact("Likes rum.", "u_bo"))
+        client.create_collection("memories.copy")  # killed before the rows were in it
+        client.get_collection("memories-ledger").modify(name="memories-ledger.copy")  # before the last step
+        assert store.erase_user("u_bo") == 1
+        assert contents(store.scan(ADA)) == [ADAS]
+        assert {made.name for made in client.list_collections()} == {"memories", "memories-ledger"}
+
+
 def test_more_rows_than_one_call_takes_are_written_and_rewritten(
     client: ClientAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -241,6 +242,52 @@ def test_the_first_make_sets_up_and_the_second_repeats_nothing(clone: Clone) -> 
     assert first[-1] == "-m solutions.demo"
     assert clone.make("demo").returncode == 0
     assert clone.asked() == ["-m solutions.demo"]
+
+
+LEARNERS_NEED_NO = (
+    "@jupyterlab/apputils-extension:announcements",
+    "@jupyter/nbgrader",
+    "@jupyter-notebook/lab-extension",
+)
+
+
+@needs_make
+def test_the_set_up_keeps_what_instructors_use_out_of_the_learners_jupyterlab(clone: Clone) -> None:
+    clone.make("demo")
+    asked = clone.asked()
+    [lab] = [line for line in asked if line.startswith("-m jupyterlab.labextensions disable")]
+    [server] = [line for line in asked if "serverextension disable" in line]
+    assert lab.split()[-3:] == list(LEARNERS_NEED_NO)
+    assert all("sys" in line and "prefix" in line for line in (lab, server))
+    assert server.count(" nbgrader.server_extensions.") == 4
+
+
+@needs_make
+@pytest.mark.skipif(not (ROOT / ".venv" / ".ready").exists(), reason="not an installation that make made")
+def test_this_installation_shows_and_starts_nothing_of_nbgrader() -> None:
+    settings = ROOT / ".venv" / "etc" / "jupyter"
+    page = json.loads((settings / "labconfig" / "page_config.json").read_text(encoding="utf-8"))
+    assert {name for name, off in page["disabledExtensions"].items() if off} >= set(LEARNERS_NEED_NO)
+    started: dict[str, bool] = {}
+    for file in sorted((settings / "jupyter_server_config.d").glob("*.json")):  # the last one counts
+        started |= json.loads(file.read_text(encoding="utf-8"))["ServerApp"]["jpserver_extensions"]
+    on = {name for name, enabled in started.items() if enabled}
+    assert "jupyterlab" in on
+    assert not any(name == "notebook" or name.startswith("nbgrader") for name in on)
+
+
+@needs_make
+def test_make_hands_folders_with_spaces_to_grading_and_updating(clone: Clone) -> None:
+    clone.make("demo")
+    clone.asked()
+    assert clone.make("grade", "WORK=a class", "CSV=all of it.csv").returncode == 0
+    assert clone.make("grade").returncode == 0
+    assert clone.make("update", "FROM=old copy").returncode == 0
+    assert clone.asked() == [
+        "-m memlab.teaching.grade a class --csv all of it.csv",
+        "-m memlab.teaching.grade notebooks",
+        "-m memlab.teaching.update --from old copy",
+    ]
 
 
 @needs_make

@@ -1,11 +1,9 @@
-"""One file, many threads and processes, some of them killed."""
+"""One file, many threads and processes. Many more, and killed ones: tests/reliability."""
 
 from __future__ import annotations
 
 import os
-import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -246,45 +244,3 @@ def test_a_store_in_memory_says_that_it_does_not_survive_a_fork() -> None:
 
     assert in_fork(use) == 0
     assert len(store.scan("u_ada")) == 1
-
-
-PAIRS = """
-import sys
-from memlab.records import MemoryRecord
-from memlab.store import MemoryStore
-store = MemoryStore(sys.argv[1])
-number = len(store.owned("u_ada"))
-print("ready", flush=True)
-while True:
-    number += 2
-    with store.transaction():
-        for old in store.scan("u_ada"):
-            old.invalidated_at, old.superseded_by = 1.0, f"m{number}"
-            store.put(old)
-        store.put(MemoryRecord(f"Fact {number}", "u_ada", memory_id=f"m{number}"))
-        store.put(MemoryRecord(f"Shadow {number}", "u_ada", memory_id=f"m{number + 1}", invalidated_at=1.0))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
-def test_a_writer_killed_at_any_point_leaves_the_old_fact_or_the_new_one(tmp_path: Path) -> None:
-    path, moments = tmp_path / "memories.db", random.Random(7)
-    lives = 0
-    for _ in range(20):
-        child = start(PAIRS, path)
-        assert child.stdout is not None
-        child.stdout.readline()
-        time.sleep(moments.uniform(0, 0.05))
-        child.send_signal(signal.SIGKILL)
-        child.communicate()
-        with MemoryStore(path) as store:
-            owned, active = store.owned("u_ada"), store.scan("u_ada")
-            assert len(owned) % 2 == 0
-            assert len(active) == (1 if owned else 0)
-            assert [f.content for f in active] == [f"Fact {len(owned)}"] * len(active)
-            assert len(store.search("fact", "u_ada")) == len(active)
-            lives += len(owned) > 0
-        with sqlite3.connect(path) as file:
-            assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        file.close()
-    assert lives > 10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -482,68 +481,6 @@ def test_a_path_that_names_no_file_is_refused(tmp_path: Path, name: str, cure: s
 def test_what_is_no_path_is_refused(path: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=r"^path="):
         MemoryStore(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to become somebody who is not root")
-@pytest.mark.parametrize("folder_mode", [0o555, 0o777])
-def test_a_read_only_file_is_refused_with_the_cure_and_not_touched(folder_mode: int) -> None:
-    folder = Path(tempfile.mkdtemp())
-    try:
-        path = folder / "memories.db"
-        MemoryStore(path).close()
-        before = digest(path)
-        path.chmod(0o444)
-        folder.chmod(folder_mode)
-        assert "read-only; make both writable" in _as_nobody(lambda: MemoryStore(path))
-        assert digest(path) == before
-    finally:
-        shutil.rmtree(folder)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to become somebody who is not root")
-def test_a_new_file_in_a_read_only_folder_is_refused_with_the_cure() -> None:
-    folder = Path(tempfile.mkdtemp())
-    try:
-        folder.chmod(0o555)
-        assert "check that the folder exists and is writable" in _as_nobody(
-            lambda: MemoryStore(folder / "new.db")
-        )
-        assert list(folder.iterdir()) == []
-    finally:
-        shutil.rmtree(folder)
-
-
-def _as_nobody(action: Callable[[], object]) -> str:
-    """The StoreError that `action` raises when it is done by somebody who is not root."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        message = "no error"
-        try:
-            if os.geteuid() == 0:
-                os.setuid(65534)
-            action()
-        except StoreError as error:
-            message = str(error)
-        finally:
-            os.write(write, message.encode())
-            os._exit(0)
-    os.close(write)
-    os.waitpid(child, 0)
-    with os.fdopen(read) as answer:
-        return answer.read()
-
-
-def test_damage_that_shows_only_while_reading_is_explained(path: Path) -> None:
-    with MemoryStore(path) as store:
-        for number in range(300):
-            store.put(fact(f"Fact {number}"))
-    whole = bytearray(path.read_bytes())
-    for page in range(8 * 4096, len(whole), 4096):
-        whole[page : page + 64] = b"\xff" * 64
-    path.write_bytes(whole)
-    with MemoryStore(path) as store, pytest.raises(StoreError, match="the file is damaged; restore a backup"):
-        store.scan("u_ada")
 
 
 def test_a_closed_store_says_so_and_closes_twice(path: Path) -> None:

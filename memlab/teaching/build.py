@@ -32,8 +32,9 @@
 `memlab.teaching.lint` says what is missing, and `tests/test_lessons.py` tries every exercise alone.
 
 In the solved notebook, signature and docstring stay as they are and each function's body stands between
-`# BEGIN SOLUTION` and `# END SOLUTION`, which nbgrader and otter both cut out. Cells carry nbgrader's
-metadata: the exercise id is the grade_id, and its check is worth one point.
+`# BEGIN SOLUTION` and `# END SOLUTION`, which nbgrader and otter both cut out; what an answer takes along
+stands below it, inside the same marks. Cells carry nbgrader's metadata: the exercise id is the grade_id, and
+its check is worth one point. The stub stands in its cell's metadata, for `memlab.teaching.update`.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ from memlab.teaching.lesson import (
     ROOT,
     Cell,
     Check,
+    Definition,
     Exercise,
     LessonError,
     Notebook,
@@ -96,6 +98,7 @@ def solve(notebook: Notebook, name: str, only: Sequence[str] | None = None, root
     for exercise in exercises(notebook, name, root):
         cell = solved.cells[exercise.index]
         if only is None or exercise.id in only:
+            cell.metadata["memlab"]["stub"] = cell.source  # so `update` knows what learners changed
             cell.source = solution_source(exercise, root)
         cell.metadata["nbgrader"] = _grading(exercise)
     for check in checks(notebook):
@@ -104,14 +107,19 @@ def solve(notebook: Notebook, name: str, only: Sequence[str] | None = None, root
 
 
 def solution_source(exercise: Exercise, root: Path = ROOT) -> str:
-    """The answer as it stands in the solved notebook: exact source, every body between the marks."""
+    """The answer as it stands in the solved notebook: exact source, between the marks all but its promise."""
     source, node = answer(exercise, root)
     lines = source.splitlines()
     before = len(lines)
-    for function in reversed(functions(node)):
-        _mark(lines, function)
+    for function, last in reversed(_bodies(node, {function.name for function in functions(exercise.stub)})):
+        _mark(lines, function, last)
     end = (node.end_lineno or before) + len(lines) - before
-    return "\n\n\n".join([*extra_source(exercise, root), "\n".join(lines[first_line(node) - 1 : end])])
+    text = "\n".join(lines[first_line(node) - 1 : end])
+    extra = extra_source(exercise, root)
+    if not extra:
+        return text
+    # Below the answer and inside its marks: they are part of it, and what reads the marks cuts out one piece.
+    return "\n\n\n".join([text.removesuffix(END).rstrip(), *extra, END])
 
 
 def tidy(notebook: Notebook) -> Notebook:
@@ -299,15 +307,27 @@ def _set_tag(cell: Cell, tag: str, wanted: bool) -> None:
         cell.metadata["tags"] = tags
 
 
-def _mark(lines: list[str], function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """Put the marks around the function's body, below its docstring, in the module's `lines`."""
+def _bodies(
+    node: Definition, promised: set[str]
+) -> list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int | None]]:
+    """The functions that the stub shows, each with its last line; a helper belongs to the one above it."""
+    found: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, int | None]] = []
+    for function in functions(node):
+        if function.name in promised or not found:
+            found.append((function, function.end_lineno))
+        else:
+            found[-1] = (found[-1][0], function.end_lineno)
+    return found
+
+
+def _mark(lines: list[str], function: ast.FunctionDef | ast.AsyncFunctionDef, last: int | None) -> None:
+    """Put the marks below the function's docstring and below line `last`, in the module's `lines`."""
     body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     if not body or function.lineno == body[0].lineno:
         return  # a docstring only, or a stub on one line: nothing to hide
     first = function.body[0].end_lineno if body is not function.body else body[0].lineno - 1
     indent = " " * body[0].col_offset
-    last = function.end_lineno or len(lines)
-    lines.insert(last, indent + END)
+    lines.insert(last or len(lines), indent + END)
     lines.insert(first or 0, indent + BEGIN)
 
 

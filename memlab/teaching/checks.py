@@ -139,7 +139,7 @@ class Cases:
                 got = Shown(f"{type(raised).__name__}: {raised}")
                 raise Misconception(otherwise, given=given, expected=Shown(wanted), got=got) from None
         except Exception as raised:
-            raise _Crash(raised, given) from raised
+            raise _Crash(raised, given, Shown(wanted)) from raised
         else:
             raise Misconception(otherwise, given=given, expected=Shown(wanted), got=got)
         self.passed.append(name)
@@ -270,7 +270,8 @@ def _check(exercise_id: str, answers: tuple[object, ...]) -> CheckResult:
     except Misconception as wrong:
         return CheckResult(exercise_id, "failed", wrong.sentence, wrong.given, wrong.expected, wrong.got)
     except _Crash as crash:
-        return CheckResult(exercise_id, "failed", _accident(crash.error, answers), crash.given)
+        said = _accident(crash.error, answers)
+        return CheckResult(exercise_id, "failed", said, crash.given, crash.expected)
     except KeyboardInterrupt:
         message = "It was still running when you interrupted it: what should have ended the loop?"
         return CheckResult(exercise_id, "failed", message)
@@ -281,11 +282,12 @@ def _check(exercise_id: str, answers: tuple[object, ...]) -> CheckResult:
 
 
 class _Crash(Exception):
-    """The learner's code raised `error` on the input `given`."""
+    """The learner's code raised `error` on the input `given`, where perhaps another was wanted."""
 
-    def __init__(self, error: Exception, given: str) -> None:
+    def __init__(self, error: Exception, given: str, expected: Shown | None = None) -> None:
         super().__init__(str(error))
         self.error, self.given = error, given
+        self.expected = shown(expected) if expected else ""
 
 
 def _call(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: str) -> Any:
@@ -308,7 +310,9 @@ def _accident(error: BaseException, answers: tuple[object, ...]) -> str:
     what = f"`{type(error).__name__}{said}`"
     homes = {getattr(answer, "__module__", None) for answer in answers}
     frames = [
-        traceback.extract_tb(tb)[0] for tb in _links(error) if tb.tb_frame.f_globals.get("__name__") in homes
+        traceback.extract_tb(tb, limit=1)[0]  # without a limit, endless recursion takes seconds to tell
+        for tb in _links(error)
+        if tb.tb_frame.f_globals.get("__name__") in homes
     ]
     if frames:
         return f"Your code raised {what} in line {frames[-1].lineno} of its cell: `{frames[-1].line or '…'}`"

@@ -56,6 +56,13 @@ def _overwritten(words: Sequence[str], dim: int) -> list[float]:
     return _unit(vector)
 
 
+def _a_hair_below_one(got: float) -> bool:
+    return 0.99 < abs(got) < 1.0
+
+
+EPSILON = "You added a little to the divisor, and that shifts every cosine: test the lengths for 0 instead."
+
+
 def _no_number(got: object) -> bool:
     values = got if isinstance(got, Sequence) else [got]
     return any(value != value for value in values)
@@ -279,6 +286,7 @@ def _(case: Cases, cosine: Function) -> None:
             (5.0, "You divided by one length only: divide by both."),
             (0.04, "You divided by the squares of the lengths: take their roots."),
             (0.0, "That is a distance, small for near vectors: a similarity grows as they get nearer."),
+            (_a_hair_below_one, EPSILON),
         ],
     )
     case(
@@ -308,6 +316,7 @@ def _(case: Cases, cosine: Function) -> None:
         mistakes=[
             (1.0, "You lost the sign: opposite is not the same."),
             (0.0, "You cut off what lies below 0: -1 says more than 0."),
+            (_a_hair_below_one, EPSILON),
         ],
     )
     _divides_by_no_zero(cosine)
@@ -373,6 +382,7 @@ def _(case: Cases, words: Function) -> None:
         mistakes=[
             (["caf"], "Only a to z count as letters in your rule, and the é is lost."),
             (["cafe"], "You removed the accent: in many languages that makes another word."),
+            (["cafe\u0301"], "That is an e with an accent of its own: NFKD takes `é` apart. Use NFKC."),
         ],
     )
     case(
@@ -389,6 +399,14 @@ def _(case: Cases, words: Function) -> None:
         "Ａｄａ",
         expect=["ada"],
         otherwise="Normalise to NFKC, not NFC: only the K forms turn `Ａ` into `A`.",
+    )
+    case(
+        "NFKC comes before lower case",
+        words,
+        "№3",
+        expect=["no3"],
+        otherwise="`№` becomes `No`, and its 3 belongs to it.",
+        mistakes=[(["No3"], "NFKC makes `No` of `№`, with a capital: lower case must come after it.")],
     )
     case(
         "vowel signs belong to their word",
@@ -426,6 +444,13 @@ def _(case: Cases, words: Function) -> None:
             (["ok"], "The cakes are gone: a message of emoji alone would be the zero vector."),
             (["ok", "🎂🎂"], "You joined two emoji: each is a token of its own."),
         ],
+    )
+    case(
+        "a price is no emoji",
+        words,
+        "€5 + tip",
+        expect=["5", "tip"],
+        otherwise="Only symbols of category So are tokens: `€` (Sc) and `+` (Sm) separate, as `,` does.",
     )
     case("nothing gives nothing", words, " …\n", expect=[], otherwise="Spaces and punctuation give no token.")
     case.refuses(

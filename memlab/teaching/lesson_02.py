@@ -86,6 +86,8 @@ def _(case: Cases, decayed: Function) -> None:
          mistakes=[(0.8, "You count whole half-lives only (`//` or `int`): confidence would fall in steps.")])
     case.refuses("a half-life of 0 is refused", decayed, 0.8, 1, 0, mentions="half_life_days",
                  otherwise="Let `check_positive` turn down a half-life of 0: it names the field.")
+    case.refuses("and one below 0", decayed, 0.8, 1, -30, mentions="half_life_days",
+                 otherwise="With a half-life below 0 a memory grows surer with age: refuse it as well.")
 
 
 # fmt: on
@@ -140,8 +142,13 @@ def _(case: Cases, lineage: Function) -> None:
          expect=["old", "new"],
          otherwise="The order is that of replacing. Sorting by `created_at` fails when a clock was set back.",
          given="lineage of new, where old was replaced by new, but old is dated later")
+    case("the records may come one by one", chain, iter([fish, veg]), "fish", expect=["veg", "fish"],
+         given="lineage of fish, where veg was replaced by fish; the records come from a generator",
+         otherwise="`records` is an Iterable, and you walked through it twice: some can be walked once only. "
+                   "Keep what you need, as `by_id` does, and walk through that.")
     _refuses_circles(case, lineage)
     case.refuses("an unknown id is refused", lineage, [fish], "mem_404", mentions="mem_404",
+                 given="lineage of mem_404, among [fish]",
                  otherwise="An id that is not there must raise a ValueError whose message contains the id.")
 
 
@@ -168,17 +175,19 @@ def _refuses_circles(case: Cases, lineage: Function) -> None:
     given = "hen was replaced by egg, and egg by hen"
     try:
         case.refuses("a circle is refused", _counted(lineage), circle, "hen", given=given, otherwise=sentence)
-    except _StillWalking:
-        got = Shown("still walking after 10,000 looks at the records")
+    except _StillWalking as walk:
+        if walk.recursive:
+            sentence = "Hen, egg, hen …: each call makes another. Notice the circle, and raise a ValueError."
+        got = Shown("RecursionError" if walk.recursive else "still walking after 10,000 looks at the records")
         raise Misconception(sentence, given=given, expected=Shown("ValueError"), got=got) from None
-    except RecursionError:
-        raise Misconception(
-            sentence, given=given, expected=Shown("ValueError"), got=Shown("RecursionError")
-        ) from None
 
 
 class _StillWalking(BaseException):
     """Not an Exception, so that no learner's `except` swallows it."""
+
+    def __init__(self, *, recursive: bool = False) -> None:
+        super().__init__()
+        self.recursive = recursive
 
 
 class _Watched(MemoryRecord):
@@ -201,7 +210,10 @@ def _counted(lineage: Function) -> Function:
             _Watched(r.content, r.user_id, memory_id=r.memory_id, superseded_by=r.superseded_by)
             for r in records
         ]
-        return lineage(watched, memory_id)
+        try:
+            return lineage(watched, memory_id)
+        except RecursionError:
+            raise _StillWalking(recursive=True) from None
 
     return walked
 
@@ -240,6 +252,10 @@ def _(case: Cases, held_at: Function) -> None:
     asks("what came first ends it", both, june + 1, False,
          "Tombstoned in June, to expire in August: the earlier end counts.",
          "made in March, tombstoned on 1 June, expires in August, asked for the second after")
+    gone = _memory("x", created_at=march, expires_at=june, invalidated_at=august)
+    asks("whichever of the two it is", gone, june + 1, False,
+         "Expired in June, tombstoned in August: the tombstone does not make it hold any longer.",
+         "made in March, expired on 1 June, tombstoned in August, asked for the second after")
     asks("today's clock plays no part", _memory("y", created_at=1.0), 2.0, True,
          "Compare with `at`, not with `clock.now()`.", "made in 1970 and never ended, asked for 1970")
     asks("an instant may be text", veg, "2026-06-01T02:00:00+02:00", True,
@@ -328,6 +344,10 @@ ATTACKS = (
     Attack("another user in a session of the same name",
            (Row("ada", "session", "s1"), Row("bo", "session", "s1")), Caller("ada", ("session",), "s1"),
            "Bo's session came back: a session id says which session, not whose. Compare `user_id` too."),
+    Attack("your session in another app",
+           (Row("ada", "session", "s1"), Row("ada", "session", "s1", app_name="bank")),
+           Caller("ada", ("session",), "s1"),
+           "A session of the same name at the bank came back: the session's rule needs `app_name` too."),
     Attack("no session named", (ADA, Row("ada", "session", "s1")), Caller("ada", ("user", "session")),
            "No session was named, and you opened them all: without a session no session row is visible."),
     Attack("a session named, nothing lost", (ADA, Row("ada", "session", "s1"), Row("ops", "app")),
@@ -500,6 +520,9 @@ def _(case: Cases, owned_by: Function) -> None:
     asks("other users keep theirs", [ADA, BO], [ADA], "Bo's memory would be erased along with Ada's.")
     asks("every session is included", sessions, sessions,
          "Session memories would survive the erasure: all of Ada's sessions belong to her.")
+    asks("and nobody else's", [*sessions, Row("bo", "session", "s1")], sessions,
+         "Bo's session would be erased too: AND binds more tightly than OR, so an `OR scope = …` stands "
+         "alone. Write `scope IN ('user', 'session')`.")
     asks("what all read is nobody's to erase", [ADA, Row("ops", "app")], [ADA],
          "Ada reads what the app shares, but does not own it: erasing Ada must not take it from everybody.")
     asks("not even in the name of its author", [ADA, Row("ada", "app")], [ADA],

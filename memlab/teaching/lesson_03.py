@@ -52,6 +52,10 @@ def _(case: Cases, user_texts: Function) -> None:
          [said("I'm Root.", "system"), said("I'm a nurse.", "tool"), said("Hi.")], expect=["Hi."],
          otherwise="You left out the assistant only. System prompts and tool results are not the user "
                    "either: ask for `user`, do not exclude the others.")
+    case("nor a developer's or a function's", user_texts,
+         [said("I'm Root.", "developer"), said("I'm a nurse.", "function"), said("Hi.")], expect=["Hi."],
+         otherwise="Your list of those who are not the user has gaps: `developer` and `function` are roles "
+                   "too, and the next one has no name yet. Ask for `user`.")
     case("a text about the system is still the user's", user_texts, [said("system"), said("assistant")],
          expect=["system", "assistant"],
          otherwise="The role decides who spoke, not what the text looks like.")
@@ -210,6 +214,10 @@ _QUESTIONS = (
      "`right?` asks whether the fact is true, so nothing was told: a short tag after the comma counts."),
     ("phones leave the question mark out", "do [i live in leeds]", True,
      "It is asked without a question mark: the word before the match gives it away, in any letter case."),
+    ("it may begin with is as well as with do", "is it true that [i live in leeds]", True,
+     "Not every question begins with `do`: `am`, `is`, `have`, `should` … ask as well."),
+    ("dogs are no do", "I have two dogs and [I live in Leeds].", False,
+     "There is a `do` in `dogs`: look for a whole word, where the clause begins."),
     ("a request to take note tells", "Can you note that [I'm vegan]?", False,
      "That is a request, not a question about the diet: `Can you note that` introduces a fact."),
     ("a reason tells", "What should I cook, since [I'm vegan]?", False,
@@ -223,6 +231,8 @@ _DENIALS = (
      "There is no `not` in it, and it still is denied: think of `never`."),
     ("a not about something else does not count", "I'm not tired and [I'm vegan].", False,
      "The `not` is about being tired. What denies the match stands directly before it."),
+    ("a denial that is over does not count", "It's not true that I'm tired, but [I'm vegan].", False,
+     "Only the tiredness is denied. `not true` somewhere before is too little: look where `before` ends."),
     ("a reminder confirms", "Don't forget that [I'm vegan].", False,
      "`Don't forget` contains a `n't`, and says the opposite of a denial: it reminds you."),
     ("a denial needs no negative word", "It's a myth that [I hate cheese].", True,
@@ -336,6 +346,9 @@ def _(case: Cases, read_extraction: Function) -> None:
     _reads(case, read_extraction, "braces in the prose do not matter",
            f"As {{asked}}: {vegan} Or {{not}}?", ["The user is vegan."],
            "The first `{` begins no JSON, and the last `}` does not end it: try each `{` in turn.")
+    _reads(case, read_extraction, "the first of two counts", f"{vegan} Or: {_reply('The user is rich.')}",
+           ["The user is vegan."],
+           "Both objects are valid. The **first** counts: return as soon as you have it.")
     _fails(case, read_extraction, "a reply cut short is a failure", vegan[:-25],
            "The reply was cut in the middle: facts were lost, and nobody would ever know.")
     _fails(case, read_extraction, "prose alone is a failure", "I found nothing durable.",
@@ -400,6 +413,13 @@ def _(case: Cases, supported: Function) -> None:
         keeps("in any of the messages", [_fact("Is vegan.")], ["Hi!", "I'm vegan"],
               [("Is vegan.", "I'm vegan")],
               "The words stand in the second message: look through all of them.")
+        keeps("once however often it was said", [_fact("Is vegan.")], ["I'm vegan", "Yes, I'm vegan."],
+              [("Is vegan.", "I'm vegan")],
+              "One fact makes one candidate: stop at the first message in which its words stand.")
+        case.holds("and is not called dropped", not lines,
+                   "You kept a fact and logged that you dropped it: warn if **no** message has its words.",
+                   given="excerpt \"I'm vegan\", the user said ['Hi!', \"I'm vegan\"]",
+                   expected=Shown("no warning in the log"), got=lines)
         keeps("a model may tidy up and the excerpt is as typed", [_fact("Is vegan.", "i'm  vegan")],
               ["Well, I’m vegan."], [("Is vegan.", "I’m vegan")],
               "Spacing and typography are no lie: `find_words` finds the words all the same.",

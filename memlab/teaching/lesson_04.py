@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memlab.embedding import Embedder
+from memlab.embedding import Embedder, hash_embed
 from memlab.records import (
     Candidate,
     MemoryRecord,
@@ -105,12 +105,13 @@ def _finds(
     wanted: Sequence[str],
     otherwise: str,
     mistakes: Sequence[Mistake] = (),
+    embedder: Embedder = hash_embed,
     **kwargs: Any,
 ) -> None:
     """`function` must find the memories `wanted`, by name and in order, in a store that holds `stored`."""
 
     def found() -> list[str]:
-        with MemoryStore() as store:
+        with MemoryStore(embedder=embedder) as store:
             for record in stored:
                 store.put(copy.deepcopy(record))
             return _names(function(store, candidate, user_id="ada", **kwargs))
@@ -118,6 +119,24 @@ def _finds(
     given = f"stored [{', '.join(_names(stored))}], candidate {candidate.content!r}/{candidate.topic}"
     given += "".join(f", {key}={value}" for key, value in kwargs.items())
     case(name, found, expect=list(wanted), otherwise=otherwise, mistakes=mistakes, given=given)
+
+
+def _half_way(text: str) -> list[float]:
+    """Vectors by which WINDOW has with every other text a cosine of 0.5, to the last bit."""
+    return [1.0, 0.0, 0.0, 0.0] if text == WINDOW.content else [0.5, 0.5, 0.5, 0.5]
+
+
+def _asks_the_named_app(case: Cases, function: Function) -> None:
+    _finds(
+        case,
+        function,
+        "every app is a store of its own",
+        [_vegetarian(), _meat()],
+        FISH,
+        [],
+        "What Ada told another app came back at the bank: hand `app_name` on wherever you ask the store.",
+        app_name="bank",
+    )
 
 
 def _refuses_bad_thresholds(case: Cases, function: Function) -> None:
@@ -186,6 +205,17 @@ def _(case: Cases, similar: Function) -> None:
     _finds(
         case,
         similar,
+        "the threshold itself is near enough",
+        [_aisle()],
+        WINDOW,
+        ["aisle"],
+        "A cosine of exactly `threshold` is at least `threshold`: `>` leaves it out, `>=` does not.",
+        embedder=_half_way,
+        threshold=0.5,
+    )
+    _finds(
+        case,
+        similar,
         "other owners are never seen",
         [_bos(_aisle())],
         WINDOW,
@@ -221,6 +251,7 @@ def _(case: Cases, similar: Function) -> None:
         "The candidate has the zero vector, and 0 >= 0 let everything in: ask for a cosine above 0 too.",
         threshold=0.0,
     )
+    _asks_the_named_app(case, similar)
     _refuses_bad_thresholds(case, similar)
 
 
@@ -314,6 +345,7 @@ def _(case: Cases, affected: Function) -> None:
         [],
         'The sweep reached an app-scope memory: pass `scopes=("user",)`, as for the neighbours.',
     )
+    _asks_the_named_app(case, affected)
     _refuses_bad_thresholds(case, affected)
 
 
@@ -513,6 +545,15 @@ def _(case: Cases, decide: Function) -> None:
         ],
     )
     decides(
+        "nor in small letters",
+        Candidate("the user eats fish again", "diet", 0.9, ""),
+        [_fish()],
+        CHAT,
+        "NOOP fish",
+        "Without its capital and its full stop it is still the same fact: find `same` with `same_fact`, not "
+        "with `==`.",
+    )
+    decides(
         "a contradiction is resolved",
         FISH,
         [_vegetarian()],
@@ -601,6 +642,14 @@ def _(case: Cases, decide: Function) -> None:
         "NOOP",
         "Below WEAK nothing is learned on an exclusive topic, rival or not: NOOP, with no target.",
         [("CREATE", "One steak became her diet, only because none was known: NOOP, with no target.")],
+    )
+    decides(
+        "WEAK itself is not weak",
+        replace(steak, confidence=0.4),
+        [_vegetarian()],
+        FORM,
+        "UPDATE vegetarian",
+        "0.4 is not below WEAK: `<=` takes the edge in, `<` does not.",
     )
     decides(
         "a known fact may be whispered",
@@ -750,6 +799,14 @@ def _(case: Cases, supersede: Function) -> None:
         expected={"s1": True, "f9": False},
         got=flags,
     )
+    case.holds(
+        "what came first stands first",
+        ids == ["s1", "f9"],
+        "The inherited sources stand in front of those that `new` has of its own.",
+        given=given,
+        expected=["s1", "f9"],
+        got=ids,
+    )
     noted = [any(reason in line for line in record.history) for record in (old, new)]
     case.holds(
         "both sides know why",
@@ -759,6 +816,7 @@ def _(case: Cases, supersede: Function) -> None:
         got=Shown(f"old: {old.history}, new: {new.history}"),
     )
     _keeps_its_own_word(case, run)
+    _ends_in_time(case, run)
     _replaces_several(case, run)
     _survives_power_cuts(case, supersede, reason)
 
@@ -774,6 +832,29 @@ def _keeps_its_own_word(case: Cases, run: Callable[..., dict[str, MemoryRecord]]
         expected=[("s1", False)],
         got=flags,
     )
+
+
+def _ends_in_time(case: Cases, run: Callable[..., dict[str, MemoryRecord]]) -> None:
+    for name, made, expected, sentence in (
+        (
+            "a belief ends when the next one begins",
+            100.0,
+            200.0,
+            "The old memory ends when the new one began, at `new.created_at`, perhaps long ago. By the clock "
+            "both would have held until today.",
+        ),
+        (
+            "but never before it began",
+            300.0,
+            300.0,
+            "An old conversation, imported late, ended a memory before it was made: take the later of "
+            "`old.created_at` and `new.created_at`.",
+        ),
+    ):
+        after = run([_vegetarian(created_at=made)], _fish(FORM, created_at=200.0))
+        got = after["mem_vegetarian"].invalidated_at
+        given = f"vegetarian created at {made:g}, replaced by a fish created at 200"
+        case.holds(name, got == expected, sentence, given=given, expected=expected, got=got)
 
 
 def _replaces_several(case: Cases, run: Callable[..., dict[str, MemoryRecord]]) -> None:
@@ -906,6 +987,14 @@ def _(case: Cases, take_note: Function) -> None:
         "The attempt left no trace: one line of history, with the operation's reason.",
         given="a fish memory; t9 claims vegan, and lost",
         got=beaten.history,
+    )
+    case.holds(
+        "and so does the agreement",
+        len(heard.history) == 1,
+        "Confidence rose and the history does not say why: `note_down` one line about the new witness.",
+        given=given,
+        expected=Shown("one line of history"),
+        got=heard.history,
     )
     full = note(_fish(confidence=0.98), agrees, CHAT)
     case.holds(
@@ -1049,6 +1138,13 @@ def _(case: Cases, objection: Function) -> None:
         Proposal("UPDATE", "mem_aisle"),
         "refused",
         "A diet replaced a seat: the target must share the candidate's subject and topic.",
+    )
+    judges(
+        "and what is about somebody else",
+        Proposal("UPDATE", "mem_wife"),
+        "refused",
+        "The user's diet replaced his wife's: a shared topic is not enough, compare `subject` too.",
+        affected=(_vegetarian(), _memory("wife", "The user's wife follows a vegan diet.", subject="wife")),
     )
     judges(
         "an UPDATE names its target",

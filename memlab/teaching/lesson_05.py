@@ -18,7 +18,7 @@ from memlab.blocks import Floats, Matches
 from memlab.embedding import STOPWORDS, words
 from memlab.records import MemoryRecord
 from memlab.teaching.bench import Bench, Mix, Owner, Setting, metrics
-from memlab.teaching.checks import Cases, Function, exercise
+from memlab.teaching.checks import Cases, Function, Shown, exercise
 from memlab.teaching.scenarios import Person
 from memlab.teaching.views import AMBER, BLUE, GREEN, GREY, ORANGE, Picture, Table, as_picture, new_figure
 
@@ -74,6 +74,7 @@ def _(case: Cases, blended_score: Function) -> None:
             ([1.5], "Each part is multiplied by its weight before you add."),
             ([0.5], "You divided by the sum of the weights: weight times part, and no more."),
             ([0.0], "You multiplied the three parts: one part of 0 must not wipe out the others."),
+            (None, "Nothing came back: does your last line say `return`?"),
             (lambda got: not np.ndim(got), "One score for each memory is wanted: an array, not a number."),
         ],
     )
@@ -99,12 +100,15 @@ def _(case: Cases, blended_score: Function) -> None:
     case(
         "weights need not sum to 1",
         blended_score,
-        columns([1.0], [1.0], [0], [10]),
+        columns([1.0], [0.5], [0], [10]),
         Mix(2.0, 0.0, 1.0),
-        expect=[3.0],
-        given="relevance 1, importance 1; weights 2, 0, 1",
+        expect=[2.5],
+        given="relevance 1, importance 0.5; weights 2, 0, 1",
         otherwise="Importance has its own weight, whatever the other two are.",
-        mistakes=[([1.0], "You divided by the sum of the weights: that is nobody's business here.")],
+        mistakes=[
+            ([2.5 / 3], "You divided by the sum of the weights: that is nobody's business here."),
+            ([1.0], "You cut the score off at 1: two good memories would come out the same."),
+        ],
     )
     case(
         "each memory has its own half-life",
@@ -123,6 +127,23 @@ def _(case: Cases, blended_score: Function) -> None:
         expect=[],
         given="no memories",
         otherwise="An owner without memories has an empty array of scores.",
+    )
+    got = blended_score(fresh, Mix())
+    case.holds(
+        "an array comes back",
+        isinstance(got, np.ndarray),
+        "The numbers are right, but no array: section 2 picks entries out of it by a whole column.",
+        given="one memory",
+        expected=Shown("a numpy array"),
+        got=got,
+    )
+    case.holds(
+        "the columns stay as they were",
+        fresh.relevance.tolist() == [0.5] and old.age_days.tolist() == [20.0],
+        "You changed a column in place: `*=` and `+=` write into the memories' own numbers.",
+        given="relevance 0.5 before the call",
+        expected=[0.5],
+        got=fresh.relevance,
     )
 
 
@@ -150,13 +171,24 @@ def _(case: Cases, top_k: Function) -> None:
         otherwise="Of two equal scores the earlier position stands first.",
         mistakes=[([2, 1, 0], "`[::-1]` turns equal scores round: sort the negated ones, `kind='stable'`.")],
     )
+    tied = np.tile([0.5, 0.2, 0.5, 0.9], 25)
+    ranking = sorted(range(100), key=lambda at: -tied[at])
+    case(
+        "however many they are",
+        top_k,
+        tied,
+        100,
+        expect=ranking,
+        given="25 times 0.5, 0.2, 0.5, 0.9; k=100",
+        otherwise="A few equal scores keep their order by chance, many do not: sort with `kind='stable'`.",
+    )
     case(
         "a tie at the edge goes to the earlier",
         top_k,
-        np.array([0.5] * 40 + [0.9]),
-        2,
-        expect=[40, 0],
-        given="forty times 0.5, then 0.9; k=2",
+        tied,
+        30,
+        expect=ranking[:30],
+        given="25 times 0.5, 0.2, 0.5, 0.9; k=30",
         otherwise="`argpartition` takes any of the equal ones, which differs by machine. Take the first.",
     )
     case(
@@ -463,6 +495,7 @@ def _(case: Cases, keyword_scores: Function) -> None:
     )
     _saturating(keyword_scores, case)
     _weighing(case, keyword_scores)
+    _counting(case, keyword_scores)
     case(
         "stop words say nothing",
         keyword_scores,
@@ -539,6 +572,27 @@ def _saturating(keyword_scores: Function, case: Cases) -> None:
     )
 
 
+def _counting(case: Cases, keyword_scores: Function) -> None:
+    texts = ["Tea, tea, tea, tea.", "Likes tea very much.", "Likes coffee with milk."]
+    case(
+        "rarity counts texts, not mentions",
+        keyword_scores,
+        "tea",
+        texts,
+        expect=bm25("tea", texts),
+        otherwise="n is the number of *texts* that hold the word, however often each of them says it.",
+    )
+    texts = ["Likes tea.", "Likes coffee.", ""]
+    case(
+        "a text without a keyword counts in the mean",
+        keyword_scores,
+        "tea",
+        texts,
+        expect=bm25("tea", texts),
+        otherwise="The mean length is that of all texts, and the third has one as well: 0.",
+    )
+
+
 @exercise("05-hybrid")
 def _(case: Cases, hybrid_relevance: Function) -> None:
     cosines = np.array([0.6, 0.6])
@@ -573,9 +627,14 @@ def _(case: Cases, hybrid_relevance: Function) -> None:
         otherwise="Without a keyword match the order of the cosines stays.",
         mistakes=[
             (
+                [0.6, 0.6],
+                "Without a match, divide by 1 + share too: or relevance would weigh more in just those "
+                "questions.",
+            ),
+            (
                 lambda got: any(value != value for value in got),
                 "0 / 0 is no number: no match has no maximum to divide by.",
-            )
+            ),
         ],
     )
     case(
@@ -712,16 +771,20 @@ def ranking_table(
 
 
 def kinds_table(bench: Bench, people: Iterable[Person], settings: Mapping[str, Setting]) -> Table:
-    """Mean recall@k for each kind of question, one column a setting; the best of each row is marked."""
+    """Mean recall@k for each kind of question, one column a setting; the best of each row is marked.
+
+    settings: all of them with the same k.
+    """
     kinds = {asked.text: asked.kind for person in people for asked in person.questions}
     reached = {name: per_question(bench, setting) for name, setting in settings.items()}
     questions = next(iter(reached.values()))
+    [k] = {setting.k for setting in settings.values()}
     rows: list[list[object]] = []
     for kind in dict.fromkeys(kinds[question] for question in questions):
         some = [question for question in questions if kinds[question] == kind]
         means = [float(np.mean([of[question][0] for question in some])) for of in reached.values()]
         rows.append([kind, len(some), *means])
-    return Table(["kind of question", "questions", *settings], rows, best=True)
+    return Table([f"recall@{k} by kind of question", "questions", *settings], rows, best=True)
 
 
 def parts_table(

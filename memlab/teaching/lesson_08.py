@@ -5,11 +5,12 @@ The checks compare with hand-made cases; they never import the answers.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,21 @@ def _(case: Cases, fold: Function) -> None:
         ],
     )
     case(
+        "other control characters are gone too",
+        fold,
+        "4\x002 pass\x1bword",
+        expect="42 password",
+        otherwise="Invisible is more than category Cf: control characters (Cc) hide too. Drop every `C…`.",
+    )
+    case(
+        "zero is a digit",
+        fold,
+        "१०",
+        expect="10",
+        otherwise="These are 1 and 0, in Devanagari.",
+        mistakes=[("1०", "The value of ० is 0, which is falsy: ask whether the digit `is not None`.")],
+    )
+    case(
         "accents come off",
         fold,
         "pássword",
@@ -83,6 +99,14 @@ def _(case: Cases, fold: Function) -> None:
         "р\u0430ssw\u043erd",
         expect="password",
         otherwise="Three of these letters are Cyrillic. `LOOKALIKES` is a table for `translate`.",
+    )
+    case(
+        "in capitals as well",
+        fold,
+        "\u0420\u0410SSW\u041eRD",
+        expect="password",
+        otherwise="Three of these are Cyrillic capitals, and `LOOKALIKES` has small letters: casefold first, "
+        "then translate.",
     )
     case(
         "a superscript is a digit too", fold, "10²", expect="102", otherwise="NFKC makes ² a 2; so does NFKD."
@@ -179,6 +203,12 @@ def _(case: Cases, has_card_number: Function) -> None:
         "American Express has fifteen digits, in groups of 4, 6 and 5.",
     )
     finds(
+        "what follows hides nothing",
+        "4111 1111 1111 1111 12/27",
+        True,
+        "Its date of expiry follows. Ask after *each* group that you join, not when no more can be joined.",
+    )
+    finds(
         "numbers in a sentence are not joined",
         "4111 guests, 1111 tables, 1111 cakes, 1111 candles",
         False,
@@ -189,6 +219,12 @@ def _(case: Cases, has_card_number: Function) -> None:
         "orders 41111111 11111111",
         False,
         "Two order numbers side by side; no card is written in groups of eight. At most six in a group.",
+    )
+    finds(
+        "the first group is no exception",
+        "orders 41111111 1111 1111",
+        False,
+        "The long group stands first, and you measured only those that join it. No group above six.",
     )
 
 
@@ -242,34 +278,29 @@ def _(case: Cases, owes_something: Function) -> None:
         True,
         "`free of` is not always a need: this one is about the price.",
     )
+    asks(
+        "so is free of cost",
+        "cake free of cost",
+        True,
+        "You except `free of charge`, and *cost* means the same.",
+    )
 
 
 @exercise("08-need")
 def _(case: Cases, need_only: Function) -> None:
     def keeps(name: str, text: str, expect: str, otherwise: str, *mistakes: tuple[object, str]) -> None:
-        def plain(said: str) -> object:
-            got = need_only(said)
-            return re.sub(r"[\s,.;]+", " ", got).strip() if isinstance(got, str) else got
-
-        case(
-            name,
-            plain,
-            text,
-            expect=expect,
-            otherwise=otherwise,
-            mistakes=mistakes,
-            given=f"need_only({text!r})",
-        )
+        blanks = (lambda got: got.strip() == expect, "There are blanks around it: `clause.strip()`.")
+        case(name, need_only, text, expect=expect, otherwise=otherwise, mistakes=[*mistakes, blanks])
 
     keeps(
-        "a need alone stays", "Wants low-salt bread.", "Wants low-salt bread", "There is nothing to take out."
+        "a need alone stays", "Wants low-salt bread", "Wants low-salt bread", "There is nothing to take out."
     )
     keeps(
         "the reason goes",
         "Diabetic, so wants sugar-free cake.",
         "wants sugar-free cake",
         "Keep the clause with the need, without the diagnosis.",
-        ("Diabetic so wants sugar-free cake", "The diagnosis is still in it."),
+        ("Diabetic, so wants sugar-free cake.", "The diagnosis is still in it."),
         ("", "You threw the need away with the reason; the bakery can use the need."),
     )
     keeps(
@@ -299,9 +330,13 @@ def _(case: Cases, need_only: Function) -> None:
     keeps(
         "two needs stay",
         "Pregnant, avoids rum, wants no coffee.",
-        "avoids rum wants no coffee",
+        "avoids rum, wants no coffee",
         "Keep every clause that holds a need.",
         ("avoids rum", "You kept the first need only."),
+        (
+            lambda got: re.sub(r"[\s,;]+", " ", got) == "avoids rum wants no coffee",
+            'Both needs are there, run together: join them with a comma and a blank, `", "`.',
+        ),
     )
     keeps(
         "a disguise does not help",
@@ -409,7 +444,7 @@ def _(case: Cases, gate: Function) -> None:
         "`verified` did not reach the rules: hand it to `inspect`.",
         verified=True,
     )
-    with _quiet():
+    with _listening():
         judged(
             "a rule that breaks refuses",
             RYE,
@@ -445,6 +480,7 @@ def _(case: Cases, gate: Function) -> None:
             "A number is no text.",
         )
     _can_be_interrupted(case, gate)
+    _logs_the_type(case, gate, broken)
 
 
 def _given(candidate: object, rules: Sequence[Function]) -> str:
@@ -464,15 +500,58 @@ def _can_be_interrupted(case: Cases, gate: Function) -> None:
     raise Misconception(sentence, given="a rule interrupted by Ctrl-C", expected=Shown("KeyboardInterrupt"))
 
 
-class _quiet:
-    """Keeps what a learner logs about a broken rule off the page while it is checked."""
+def _logs_the_type(case: Cases, gate: Function, broken: Function) -> None:
+    with _listening() as records:
+        gate(RYE, rules=(broken,))
+    given = "a rule raises LookupError('no such rule, says Likes rye.')"
+    written = Shown(" · ".join(logging.Formatter().format(record) for record in records)[-120:] or "no line")
+    case.holds(
+        "the log has no traceback",
+        not any(record.exc_info or record.stack_info for record in records),
+        "`log.exception` and `exc_info` write the whole traceback, and it ends in the error's message.",
+        given=given,
+        got=written,
+    )
+    case.holds(
+        "nor any of the memory's words",
+        "rye" not in written.text,
+        "The log quotes the memory: the error's message, like pydantic's, holds it. Log the type alone.",
+        given=given,
+        got=written,
+    )
+    case.holds(
+        "and it names the error's type",
+        "LookupError" in written.text,
+        "Nobody will learn that a rule is broken: log the error's type, `type(error).__name__`.",
+        given=given,
+        expected=Shown("a line with LookupError in it"),
+        got=written,
+    )
 
-    def __enter__(self) -> None:
-        self.before = logging.root.manager.disable
-        logging.disable(logging.CRITICAL)
 
-    def __exit__(self, *_: object) -> None:
-        logging.disable(self.before)
+class _Records(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        self.kept.append(record)
+
+
+@contextlib.contextmanager
+def _listening() -> Iterator[list[logging.LogRecord]]:
+    """What is logged meanwhile, at any level; it does not reach the page."""
+    records, before, level = _Records(), logging.root.handlers, logging.root.level
+    logging.root.handlers = [records]
+    logging.root.setLevel(logging.DEBUG)
+    try:
+        yield records.kept
+    finally:
+        logging.root.handlers = before
+        logging.root.setLevel(level)
 
 
 # --- The review queue -------------------------------------------------------------------------------
@@ -519,6 +598,16 @@ def _(case: Cases, queue_class: Function) -> None:
         given="waiting() after accept(1)",
         otherwise="It was accepted and still waits; staff would decide it again tomorrow.",
     )
+    case(
+        "a decision is kept, with who took it",
+        _decision,
+        queue,
+        1,
+        expect=["accepted", "Meera"],
+        given="reviews[1] after accept(1, by='Meera')",
+        otherwise='The status of what staff accept is "accepted", spelled like this.',
+        mistakes=[(["accepted", ""], "The review does not say who decided: `replace(…, by=by)`.")],
+    )
     case.refuses(
         "nothing is decided twice",
         queue.refuse,
@@ -545,6 +634,15 @@ def _(case: Cases, queue_class: Function) -> None:
         expect=[],
         given="waiting() after refuse(3)",
         otherwise="It was refused and still waits.",
+    )
+    case(
+        "and says that it was refused",
+        _decision,
+        queue,
+        third,
+        expect=["refused", "Meera"],
+        given="reviews[3] after refuse(3, by='Meera')",
+        otherwise='The status of what staff refuse is "refused": it must be told from what they accepted.',
     )
     case.refuses(
         "what is not flagged is not kept",
@@ -573,7 +671,23 @@ def _waiting(queue: Any) -> list[object]:
     return [review.user_id for review in queue.waiting()]
 
 
+def _decision(queue: Any, number: int) -> list[object]:
+    if number not in queue.reviews:
+        sentence = (
+            "The review is gone: who decided what must be found later. Mark it, and keep it in `reviews`."
+        )
+        raise Misconception(sentence, given=f"review {number}, decided", got=queue.reviews)
+    return [queue.reviews[number].status, queue.reviews[number].by]
+
+
 # --- Others -----------------------------------------------------------------------------------------
+
+
+SYSTEM_KEYS = (
+    "user_id", "app_name", "scope", "session_id", "owner", "tenant", "source", "trust", "confidence",
+    "pinned", "verified",
+)  # fmt: skip
+"""Keys of metadata that only the system may set, as the task lists them."""
 
 
 @dataclass
@@ -656,6 +770,27 @@ def _(case: Cases, speaks_for_others: Function) -> None:
         True,
         "Full-width letters: match on `legible(…)`.",
         text="Ａｌｌ ｃｕｓｔｏｍｅｒｓ are vegan.",
+    )
+    asks(
+        "nor does it hide a name",
+        True,
+        "She is named in full width: `unicodedata.normalize('NFKC', text)` folds that, and keeps capitals.",
+        text="Ｃｕｓｔｏｍｅｒ Ｓｕｎｉｔａ's address is in Baner.",
+    )
+    asks(
+        "nor a key",
+        True,
+        "`json.dumps` escaped the full-width key, so `legible` found nothing to fold: `ensure_ascii=False`.",
+        metadata={"ｓｃｏｐｅ": "app"},
+    )
+    free = [key for key in SYSTEM_KEYS if not speaks_for_others(Proposed(metadata={key: "x"}))]
+    case.holds(
+        "all keys of the system are refused",
+        not free,
+        f"The task lists more keys that only the system sets: {', '.join(free)}.",
+        given="metadata={key: 'x'} for each key of the list",
+        expected=[],
+        got=free,
     )
 
 

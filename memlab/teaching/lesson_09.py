@@ -248,6 +248,25 @@ def _(case: Cases, to_metadata: Function) -> None:
         given="to_metadata({'sources': {'m1'}})",
         otherwise="What is no JSON must raise a TypeError that names the field, before Chroma sees it.",
     )
+    case.refuses(
+        "so is NaN in a list",
+        to_metadata,
+        {"scores": [math.nan]},
+        mentions="scores",
+        given="to_metadata({'scores': [nan]})",
+        otherwise="`json.dumps` wrote NaN, which is no JSON: `allow_nan=False` makes it refuse. Add the "
+        "field's name.",
+    )
+    case.refuses(
+        "and a set in a list",
+        to_metadata,
+        {"sources": [{"m1"}]},
+        error=TypeError,
+        mentions="sources",
+        given="to_metadata({'sources': [{'m1'}]})",
+        otherwise="`json.dumps` refuses the set, but cannot know the field: catch its TypeError, raise one "
+        "that names it.",
+    )
 
 
 # --- The sweep --------------------------------------------------------------------------------------
@@ -584,6 +603,16 @@ def _replacing(case: Cases, remember: Function) -> None:
         expected=2,
         got=row.generation,
     )
+    remember(shelf, "rohan", "Lives in Wakad.", "fact", 4, slot="address")
+    [row] = [row for row in shelf.rows("rohan") if row.slot == "address"]
+    case.holds(
+        "and the next one after that",
+        row.generation == 3,
+        "How many values there are does not say how many there were: go one above the *highest* generation.",
+        given="Rohan moves once more, to Wakad",
+        expected=3,
+        got=row.generation,
+    )
     shelf = Shelf()
     shelf.seed("Likes tea.", "rohan")
     remember(shelf, "rohan", "Likes brownies.", "preference", 3)
@@ -705,6 +734,16 @@ def _(case: Cases, recall: Function) -> None:
             expect=[ALLERGY, ALLERGY],
             given="the same sentence as a pin, and as an episode of importance 2",
             otherwise="You told memories apart by their text. Two may say the same: compare ids.",
+        )
+        case(
+            "in the ranking, too",
+            recalled,
+            hamper,
+            hamper,
+            k=2,
+            expect=[hamper[0]] * 2,
+            given="two memories of the same words, none of them pinned; k=2",
+            otherwise="You ranked texts and dropped what occurs twice: two memories may say the same.",
         )
         case(
             "fewer than k come as they are",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -91,6 +92,7 @@ class ModelServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else each answer waits for the client to confirm its headers
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -127,6 +129,37 @@ def extraction_model(extract: Callable[[list[dict[str, Any]]], list[Candidate]])
         return json.dumps({"facts": [vars(candidate) for candidate in extract(said)]})
 
     return model
+
+
+def mem0_model(extract: Callable[[list[dict[str, Any]]], list[Candidate]]) -> Model:
+    """A model that answers mem0's extraction prompt with what `extract` finds in its new messages, and any
+    other prompt as `extraction_model` does."""
+    ours = extraction_model(extract)
+
+    def model(request: Request) -> str | list[dict[str, Any]]:
+        asked = _MEM0_MESSAGES.search(last_text(request))
+        if asked is None:
+            return ours(request)
+        found = extract(_mem0_messages(asked["messages"]))
+        facts = [{"text": candidate.content, "attributed_to": "user"} for candidate in found]
+        return json.dumps({"memory": [{"id": str(i)} | fact for i, fact in enumerate(facts)]})
+
+    return model
+
+
+# The memories before them stand in one line, as JSON: so no memory can pose as a message.
+_MEM0_MESSAGES = re.compile(
+    r"^## Existing Memories\n\[.*\]\n\n## New Messages\n(?P<messages>[\s\S]*)\n\n## Observation Date$", re.M
+)
+_MEM0_ROLE = re.compile(r"^(user|assistant|system): ", re.M)
+
+
+def _mem0_messages(text: str) -> list[dict[str, Any]]:
+    """The messages as mem0 writes them, one after the other with the role in front. What stands at the start
+    of a line inside a message like a role opens another, for us as for any model: nothing marks the end."""
+    _, *parts = _MEM0_ROLE.split(text)
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return [{"role": role, "content": content.removesuffix("\n")} for role, content in pairs]
 
 
 def deciding_model(decide: Callable[[Candidate, list[MemoryRecord], Source], Operation]) -> Model:

@@ -51,6 +51,11 @@ def nan_passes(confidence: float) -> str:
     return everything_else_is_low(confidence)
 
 
+def asserted(confidence: float) -> str:
+    assert 0 <= confidence <= 1, "outside 0..1"
+    return everything_else_is_low(confidence)
+
+
 def looked_up(confidence: float) -> str:
     if not 0 <= confidence <= 1:
         raise ValueError("a confidence lies between 0 and 1")
@@ -67,6 +72,7 @@ WRONG = {
         (rounded, "You rounded"),
         (everything_else_is_low, "more than certain"),
         (not_below_zero, "not a doubtful memory"),
+        (asserted, "raised `AssertionError"),
         (nan_passes, "every comparison with it is False"),
     ]
 }

@@ -225,6 +225,10 @@ def clipped(a: Sequence[float], b: Sequence[float]) -> float:
     return max(0.0, given.cosine(a, b))
 
 
+def shifted(a: Sequence[float], b: Sequence[float]) -> float:
+    return dot(a, b) / (length(a) * length(b) + 1e-9)
+
+
 def cuts_the_longer(a: Sequence[float], b: Sequence[float]) -> float:
     size = min(len(a), len(b))
     return given.cosine(a[:size], b[:size])
@@ -267,6 +271,8 @@ def walker(
     pairs: bool = True,
     whole: bool = False,
     emoji: str = "each",
+    signs: str = "So",
+    lower_first: bool = False,
 ) -> Callable[[str], list[str]]:
     """A tokenizer that gets one thing wrong."""
 
@@ -274,12 +280,13 @@ def walker(
         category = unicodedata.category(character)
         if category[0] in ("LMN" if marks else "LN"):
             return "unspaced" if unspaced(character) and not whole else "word"
-        return "symbol" if category == "So" and emoji else ""
+        return "symbol" if category.startswith(signs) and emoji else ""
 
     def words(text: str) -> list[str]:
         found: list[str] = []
-        normal = unicodedata.normalize(form, _text(text)) if form else _text(text)  # type: ignore[arg-type]
-        for of_kind, run in groupby(normal.lower(), kind):
+        text = _text(text).lower() if lower_first else _text(text)
+        normal = unicodedata.normalize(form, text) if form else text  # type: ignore[arg-type]
+        for of_kind, run in groupby(normal if lower_first else normal.lower(), kind):
             run_text = "".join(run)
             if of_kind == "word" or (of_kind == "symbol" and emoji == "joined"):
                 found.append(run_text)
@@ -299,7 +306,7 @@ def anything_goes(text: Any) -> list[str]:
 def with_a_state_machine(text: str) -> list[str]:
     found: list[str] = []
     word, run = "", ""
-    for character in unicodedata.normalize("NFKC", _text(text).casefold()) + " ":
+    for character in unicodedata.normalize("NFKC", _text(text)).casefold() + " ":
         category = unicodedata.category(character)
         if run and not unspaced(character):
             found += [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
@@ -367,6 +374,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (equal_is_one, "Two texts that say nothing"),
         (unsigned, "lost the sign"),
         (clipped, "cut off what lies below 0"),
+        (shifted, "shifts every cosine"),
         (cuts_the_longer, "two embedders"),
     ],
     "01-words": [
@@ -376,6 +384,9 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (case_kept, "Lower case first"),
         (walker(None), "must become é first"),
         (walker("NFC"), "only the K forms"),
+        (walker("NFKD"), "takes `é` apart"),
+        (walker(lower_first=True), "must come after it"),
+        (walker(signs="S"), "Only symbols of category So"),
         (walker(marks=False), "Hindi falls to pieces"),
         (walker(whole=True), "would be one word"),
         (walker(pairs=False), "The pairs are missing"),

@@ -85,6 +85,16 @@ def unguarded(confidence: float, age_days: float, half_life_days: float) -> floa
     return confidence * 0.5 ** (age_days / half_life_days) if half_life_days else 0.0
 
 
+def divides_by_nothing(confidence: float, age_days: float, half_life_days: float) -> float:
+    return confidence * 0.5 ** (age_days / half_life_days)
+
+
+def turned_round(confidence: float, age_days: float, half_life_days: float) -> float:
+    if half_life_days == 0:
+        raise ValueError("half_life_days is 0")
+    return unguarded(confidence, age_days, half_life_days)
+
+
 def by_logarithm(confidence: float, age_days: float, half_life_days: float) -> float:
     rate = math.log(2) / check_positive("half_life_days", half_life_days)
     return confidence * math.exp(-rate * age_days)
@@ -135,6 +145,26 @@ def walks_in_circles(records: Iterable[MemoryRecord], memory_id: str) -> list[Me
     for newer in found:
         found += [older for older in known if older.superseded_by == newer.memory_id]
     return found[::-1]
+
+
+def recurses_in_circles(records: Iterable[MemoryRecord], memory_id: str) -> list[MemoryRecord]:
+    known = {record.memory_id: record for record in records}
+    older = [record.memory_id for record in known.values() if record.superseded_by == memory_id]
+    before = [record for each in older for record in recurses_in_circles(known.values(), each)]
+    return [*before, known[memory_id]]
+
+
+def walks_twice(records: Iterable[MemoryRecord], memory_id: str) -> list[MemoryRecord]:
+    found = [{record.memory_id: record for record in records}[memory_id]]
+    known = list(records)
+    for newer in found:
+        found += [older for older in known if older.superseded_by == newer.memory_id]
+    return found[::-1]
+
+
+def unknown_key(records: Iterable[MemoryRecord], memory_id: str) -> list[MemoryRecord]:
+    known = list(records)
+    return through_a_stack(known, {record.memory_id: record for record in known}[memory_id].memory_id)
 
 
 def empty_for_unknown(records: Iterable[MemoryRecord], memory_id: str) -> list[MemoryRecord]:
@@ -189,6 +219,11 @@ def blind_to_expiry(record: MemoryRecord, at: clock.Instant) -> bool:
 
 def one_end_only(record: MemoryRecord, at: clock.Instant) -> bool:
     end = record.expires_at or record.invalidated_at or math.inf
+    return record.created_at <= clock.timestamp(at) < end
+
+
+def tombstone_first(record: MemoryRecord, at: clock.Instant) -> bool:
+    end = record.invalidated_at or record.expires_at or math.inf
     return record.created_at <= clock.timestamp(at) < end
 
 
@@ -264,6 +299,13 @@ def session_is_owner(user: str, app: str, scopes: tuple[str, ...], session: str 
     sql, values = as_published(user, app, scopes, session)
     return f"({sql} AND scope <> 'session' OR app_name = ? AND scope = 'session' AND session_id = ?"\
            f" AND {int('session' in scopes)})", (*values, app, session)  # fmt: skip
+
+
+@checked
+def session_in_any_app(user: str, app: str, scopes: tuple[str, ...], session: str | None) -> Any:
+    sql, values = template("user_id = {}")(user, app, scopes, session)
+    in_app, mine = "app_name = :app AND ", "user_id = :user AND scope = 'session'"
+    return sql.replace(in_app + mine, mine), values
 
 
 @checked
@@ -384,6 +426,8 @@ WRONG: dict[str, Wrong] = {
         (upside_down, "changed places"),
         (hyperbola, "ever more slowly"),
         (unguarded, "`check_positive`"),
+        (turned_round, "surer with age"),
+        (divides_by_nothing, "raised `ZeroDivisionError"),
     ],
     "02-lineage": [
         (walks_forward, "forward, into the future"),
@@ -392,7 +436,10 @@ WRONG: dict[str, Wrong] = {
         (without_itself, "left out the memory itself"),
         (one_branch, "one branch only"),
         (sorted_by_date, "Sorting by `created_at`"),
+        (walks_twice, "walked through it twice"),
         (walks_in_circles, "must not hang your program"),
+        (recurses_in_circles, "each call makes another"),
+        (unknown_key, "raised `KeyError"),
         (empty_for_unknown, "An id that is not there"),
     ],
     "02-held-at": [
@@ -402,6 +449,7 @@ WRONG: dict[str, Wrong] = {
         (both_at_once, "both would hold at once"),
         (blind_to_expiry, "look at `expires_at`"),
         (one_end_only, "the earlier end counts"),
+        (tombstone_first, "hold any longer"),
         (seconds_only, "turn text and datetimes into seconds"),
     ],
     "02-visible-to": [
@@ -412,6 +460,7 @@ WRONG: dict[str, Wrong] = {
         (template("user_id = {}", shared="scope = 'app'"), "app-scope row of another app"),
         (shared_by_author, "do not compare their `user_id`"),
         (session_is_owner, "which session, not whose"),
+        (session_in_any_app, "at the bank came back"),
         (no_session_is_every_session, "you opened them all"),
         (session_hides_the_rest, "give each scope its own rule"),
         (no_parentheses, "parentheses around the whole condition"),
@@ -432,6 +481,8 @@ WRONG: dict[str, Wrong] = {
     "02-owned-by": [
         (owned("(app_name = :app AND scope IN ('user', 'session'))"), "erased along with Ada's"),
         (owned("(app_name = :app AND user_id = :user AND scope = 'user')"), "would survive the erasure"),
+        (owned("(app_name = :app AND user_id = :user AND scope = 'user' OR scope = 'session')"),
+         "Bo's session would be erased"),
         (owned(f"(app_name = :app AND user_id = :user OR {APP})"), "does not own it"),
         (owned("(app_name = :app AND user_id = :user)"), "the scope decides, not the author"),
         (owned("(user_id = :user AND scope <> 'app')"), "account at the bank"),

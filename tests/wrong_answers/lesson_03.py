@@ -32,6 +32,11 @@ def all_but_the_assistant(messages: Messages) -> list[str]:
     return [text for role, text in read_messages(messages) if role != "assistant"]
 
 
+def all_but_three(messages: Messages) -> list[str]:
+    others = ("assistant", "system", "tool")
+    return [text for role, text in read_messages(messages) if role not in others]
+
+
 def content_unread(messages: Messages) -> list[Any]:
     return [message["content"] for message in messages if message["role"] == "user"]
 
@@ -113,6 +118,14 @@ def asks_at_the_front_only(match: Match) -> bool:
     return bool(re.match(r"\W*(?:do|does|am|is|are)\b", match.clause, re.I))
 
 
+def only_do_asks(match: Match) -> bool:
+    return needs_the_mark(match) or bool(re.match(r"\W*do\b", match.clause, re.I))
+
+
+def do_anywhere(match: Match) -> bool:
+    return requests_are_questions(match) or "do" in match.clause.lower()
+
+
 def any_question_mark(match: Match) -> bool:
     return "?" in match.after
 
@@ -164,6 +177,10 @@ def any_negative_word(match: Match) -> bool:
 
 def negative_word_nearby(match: Match) -> bool:
     return bool(re.search(r"(?:not|never|n't)(?: \w+){0,1}(?: that)?\s*$", match.before))
+
+
+def not_true_anywhere(match: Match) -> bool:
+    return "not true" in match.before or negative_word_nearby(match)
 
 
 def reminders_understood(match: Match) -> bool:
@@ -265,6 +282,16 @@ def other_objects_are_empty(reply: str) -> Extraction:
     return Extraction(facts=[]) if '"error"' in reply else through_all_braces(reply)
 
 
+def last_of_all(reply: str) -> Extraction:
+    found = through_all_braces(reply)
+    for brace in re.finditer(r'\{"facts', reply):
+        try:
+            found = through_all_braces(reply[brace.start() :])
+        except ExtractionFailed:
+            continue
+    return found
+
+
 def looks_inside_objects(reply: str) -> Extraction:
     problem: Exception = ValueError("no object")
     for brace in re.finditer(r"\{", reply):
@@ -329,6 +356,21 @@ def drops_in_silence(extraction: Extraction, texts: list[str]) -> list[Candidate
     ]
 
 
+def one_for_each_message(extraction: Extraction, texts: list[str]) -> list[Candidate]:
+    return [one for text in texts for one in in_each_text(extraction, [text])]
+
+
+def warns_at_each_message(extraction: Extraction, texts: list[str]) -> list[Candidate]:
+    kept = []
+    for fact in extraction.facts:
+        for text in texts:
+            if words := find_words(fact.excerpt, text):
+                kept.append(candidate(fact, words))
+                break
+            log.warning("dropped %s", fact.content)
+    return kept
+
+
 def first_message_only(extraction: Extraction, texts: list[str]) -> list[Candidate]:
     return in_each_text(extraction, texts[:1])
 
@@ -364,6 +406,7 @@ WRONG: dict[str, Wrong] = {
     "03-user-texts": [
         (everybody, "remember its own guesses"),
         (all_but_the_assistant, "left out the assistant only"),
+        (all_but_three, "has gaps"),
         (content_unread, "gave it back unread"),
         (skips_strange_roles, "skipped in silence"),
         (one_long_text, "not one long text"),
@@ -382,6 +425,8 @@ WRONG: dict[str, Wrong] = {
     "03-is-question": [
         (never_asks, "The user asks"),
         (asks_at_the_front_only, "look at `after` too"),
+        (only_do_asks, "Not every question begins"),
+        (do_anywhere, "in `dogs`"),
         (any_question_mark, "belongs to what follows the comma"),
         (mark_in_its_own_clause, "a short tag"),
         (needs_the_mark, "asked without a question mark"),
@@ -394,6 +439,7 @@ WRONG: dict[str, Wrong] = {
         (only_not, "think of `never`"),
         (any_negative_word, "about being tired"),
         (negative_word_nearby, "it reminds you"),
+        (not_true_anywhere, "look where `before` ends"),
         (reminders_understood, "myth, rumour"),
     ],
     "03-render-prompt": [
@@ -408,6 +454,7 @@ WRONG: dict[str, Wrong] = {
         (bare_json_only, "Look for where the object begins"),
         (cuts_fences, "mentions a fence"),
         (first_to_last_brace, "try each `{` in turn"),
+        (last_of_all, "The **first** counts"),
         (empty_when_in_doubt, "facts were lost"),
         (empty_without_json, "did not do its job"),
         (lets_pydantic_out, "a bare ValidationError"),
@@ -421,6 +468,8 @@ WRONG: dict[str, Wrong] = {
         (the_models_copy, "how the model copied it"),
         (drops_in_silence, "dropped in silence"),
         (first_message_only, "second message"),
+        (one_for_each_message, "makes one candidate"),
+        (warns_at_each_message, "logged that you dropped it"),
         (glued, "glued the messages"),
         (all_or_nothing, "threw the true ones away"),
         (lets_candidate_out, "cannot be stored as it is"),

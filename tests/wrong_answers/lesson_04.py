@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from memlab import clock
 from memlab.embedding import cosine
 from memlab.records import ACTIONS, TRUST, Candidate, MemoryRecord, Operation, Source, check_fraction
 from memlab.store import MemoryStore
@@ -73,10 +74,34 @@ def zero_is_near(
 
 
 def any_threshold(
+    store: MemoryStore,
+    candidate: Candidate,
+    *,
+    user_id: str,
+    app_name: str = "default",
+    threshold: float = 0.55,
+) -> Memories:
+    found = store.search(candidate.content, user_id, app_name, scopes=("user",))
+    near = [i for i, value in enumerate(found.relevance) if value >= threshold and value > 0]
+    return found.records(sorted(near, key=lambda i: -found.relevance[i]))
+
+
+def above_only(
     store: MemoryStore, candidate: Candidate, *, user_id: str, threshold: float = 0.55
 ) -> Memories:
     scored = sorted(_scored(store, candidate, user_id), key=lambda pair: -pair[0])
-    return [record for value, record in scored if value >= threshold and value > 0]
+    return [record for value, record in scored if value > threshold]
+
+
+def of_any_app(
+    store: MemoryStore,
+    candidate: Candidate,
+    *,
+    user_id: str,
+    app_name: str = "default",
+    threshold: float = 0.55,
+) -> Memories:
+    return given.similar_memories(store, candidate, user_id=user_id, threshold=threshold)
 
 
 def pairs_of_floats(
@@ -175,6 +200,17 @@ def any_state(store: MemoryStore, candidate: Candidate, *, user_id: str, thresho
 
 def any_scope(store: MemoryStore, candidate: Candidate, *, user_id: str, threshold: float = 0.55) -> Memories:
     return _new(*_swept(store, candidate, user_id, threshold, scopes=("user", "app")))
+
+
+def any_app(
+    store: MemoryStore,
+    candidate: Candidate,
+    *,
+    user_id: str,
+    app_name: str = "default",
+    threshold: float = 0.55,
+) -> Memories:
+    return _new(*_swept(store, candidate, user_id, threshold))
 
 
 def with_a_dictionary(
@@ -307,12 +343,14 @@ def _decide(
     *,
     trust: Any = given.trust_of,
     weak: bool = True,
+    same: Any = same_fact,
+    limit: float = given.WEAK,
 ) -> Operation:
     rivals = given.contradicted(candidate, affected)
     for record in affected:
-        if same_fact(record.content, candidate.content):
+        if same(record.content, candidate.content):
             return Operation("NOOP", record.memory_id, candidate.content, "known")
-    if weak and candidate.confidence < given.WEAK and is_exclusive(candidate.topic):
+    if weak and candidate.confidence < limit and is_exclusive(candidate.topic):
         return Operation("NOOP", rivals[0].memory_id if rivals else None, candidate.content, "weak")
     for record in rivals:
         if trust(record) > TRUST[source.source_type]:
@@ -329,6 +367,14 @@ def always_creates(candidate: Candidate, affected: Memories, source: Source) -> 
 def no_contradictions(candidate: Candidate, affected: Memories, source: Source) -> Operation:
     known = [r for r in affected if same_fact(r.content, candidate.content)]
     return _decide(candidate, known, source)
+
+
+def same_to_the_letter(candidate: Candidate, affected: Memories, source: Source) -> Operation:
+    return _decide(candidate, affected, source, same=str.__eq__)
+
+
+def weak_at_the_edge(candidate: Candidate, affected: Memories, source: Source) -> Operation:
+    return _decide(candidate, affected, source, limit=given.WEAK + 1e-9)
 
 
 def no_trust(candidate: Candidate, affected: Memories, source: Source) -> Operation:
@@ -390,7 +436,7 @@ def step_by_step(candidate: Candidate, affected: Memories, source: Source) -> Op
 
 
 def _tombstone(old: MemoryRecord, new: MemoryRecord, reason: str) -> None:
-    old.invalidated_at = new.created_at
+    old.invalidated_at = max(old.created_at, new.created_at)
     old.superseded_by = new.memory_id
     note_down(old, f"superseded by {new.memory_id}: {reason}")
 
@@ -496,6 +542,33 @@ def known_from_the_start(store: MemoryStore, displaced: Memories, new: MemoryRec
         store.put(new)
 
 
+def _but_ends(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str, at: float) -> None:
+    given.supersede(store, displaced, new, reason)
+    for old in displaced:
+        old.invalidated_at = at
+        store.put(old)
+
+
+def ends_by_the_clock(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
+    _but_ends(store, displaced, new, reason, clock.now())
+
+
+def ends_too_early(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
+    _but_ends(store, displaced, new, reason, new.created_at)
+
+
+def inherits_behind(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
+    with store.transaction():
+        for old in displaced:
+            _tombstone(old, new, reason)
+            store.put(old)
+            known = {source.source_id for source in new.sources}
+            taken_over = [source for source in old.sources if source.source_id not in known]
+            new.sources = new.sources + [replace(source, inherited=True) for source in taken_over]
+            note_down(new, reason)
+        store.put(new)
+
+
 def replaces_the_first(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
     given.supersede(store, displaced[:1], new, reason)
 
@@ -564,6 +637,13 @@ def _but_for(memory: MemoryRecord, operation: Operation, source: Source, **resto
     given.take_note(memory, operation, source)
     for name, value in restored.items():
         setattr(memory, name, value)
+
+
+def agreement_leaves_no_line(memory: MemoryRecord, operation: Operation, source: Source) -> None:
+    if same_fact(memory.content, operation.content):
+        _but_for(memory, operation, source, history=list(memory.history))
+    else:
+        given.take_note(memory, operation, source)
 
 
 def stays_stale(memory: MemoryRecord, operation: Operation, source: Source) -> None:
@@ -635,6 +715,13 @@ def full_stops_matter(proposal: Any, candidate: Candidate, affected: Memories, s
     return given.objection(proposal, candidate, affected, source)
 
 
+def topic_is_enough(proposal: Any, candidate: Candidate, affected: Memories, source: Source) -> str | None:
+    target = next((r for r in affected if r.memory_id == proposal.target_id), None)
+    if proposal.action == "UPDATE" and target is not None and target.topic == candidate.topic:
+        return _without("something else")(proposal, candidate, affected, source)  # type: ignore[no-any-return]
+    return given.objection(proposal, candidate, affected, source)
+
+
 def no_careful_models(proposal: Any, candidate: Candidate, affected: Memories, source: Source) -> str | None:
     if proposal.action == "NOOP" and given.decide(candidate, affected, source).action == "UPDATE":
         return "too careful"
@@ -686,10 +773,12 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (below, "lies **below**"),
         (as_stored, "order in which they were stored"),
         (fixed, "fixed number"),
+        (above_only, "leaves it out"),
         (of_everybody, "is Bo's"),
         (with_tombstones, "tombstone came back"),
         (with_the_apps, "the app's"),
         (zero_is_near, "zero vector"),
+        (of_any_app, "came back at the bank"),
         (any_threshold, "slip for 0.55"),
         (pairs_of_floats, "list of memories"),
     ],
@@ -704,6 +793,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (any_owner, "Bo's came back"),
         (any_state, "woke a tombstone"),
         (any_scope, "app-scope"),
+        (any_app, "came back at the bank"),
     ],
     "04-exclusive": [
         (nothing_contradicts, "one diet"),
@@ -727,6 +817,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     ],
     "04-decide": [
         (always_creates, "stored twice"),
+        (same_to_the_letter, "with `same_fact`, not"),
         (no_contradictions, "at random every turn"),
         (newer_must_be_stronger, "Equal trust"),
         (no_trust, "nobody compared"),
@@ -735,6 +826,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (first_rival_decides, "One of the two rivals"),
         (one_meal_counts, "a meat eater"),
         (weak_needs_a_rival, "because none was known"),
+        (weak_at_the_edge, "not below WEAK"),
         (weak_before_known, "known before it is weak"),
         (weak_everywhere, "exclusive topics only"),
         (own_words, "candidate's content"),
@@ -749,8 +841,11 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (no_lineage, "knows nothing of s1"),
         (drops_its_own, "lost its own source"),
         (launders, "laundered"),
+        (inherits_behind, "stand in front"),
         (notes_one_side, "history of **both**"),
         (inherits_twice, "s1 said both"),
+        (ends_by_the_clock, "By the clock"),
+        (ends_too_early, "imported late"),
         (replaces_the_first, "not both became tombstones"),
         (known_from_the_start, "came over twice"),
         (two_writes, "neither diet holds"),
@@ -763,6 +858,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (published, "**lost** against"),
         (loser_is_a_source, "must not stand among"),
         (loser_leaves_no_line, "left no trace"),
+        (agreement_leaves_no_line, "does not say why"),
         (without_a_ceiling, "stop at 1.0"),
         (stays_stale, "as if unheard"),
         (goes_back, "later of the two"),
@@ -780,6 +876,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (_without("lower-trust"), "a tool overrule"),
         (weaker_beside, "stored beside the winner"),
         (_without("something else"), "replaced a seat"),
+        (topic_is_enough, "compare `subject` too"),
         (_without("names the memory"), "UPDATE of nothing"),
         (no_careful_models, "More careful is fine"),
         (strict_ids, "lose the fact"),

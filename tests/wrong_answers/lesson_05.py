@@ -45,7 +45,7 @@ def summed_up(matches: Matches, weights: Any) -> Any:
     return scored(recency)(matches, weights).sum()
 
 
-def one_by_one(matches: Matches, weights: Any) -> list[float]:
+def listed(matches: Matches, weights: Any) -> list[float]:
     columns = zip(
         matches.relevance, matches.age_days, matches.half_life_days, matches.importance, strict=True
     )
@@ -53,6 +53,25 @@ def one_by_one(matches: Matches, weights: Any) -> list[float]:
         float(weights.relevance * r + weights.recency * 2 ** -(age / half) + weights.importance * i)
         for r, age, half, i in columns
     ]
+
+
+def one_by_one(matches: Matches, weights: Any) -> Any:
+    return np.array(listed(matches, weights))
+
+
+def nothing(matches: Matches, weights: Any) -> None:
+    scored(recency)(matches, weights)
+
+
+def at_most_1(matches: Matches, weights: Any) -> Any:
+    return np.minimum(scored(recency)(matches, weights), 1.0)
+
+
+def in_place(matches: Matches, weights: Any) -> Any:
+    total = matches.relevance
+    total *= weights.relevance
+    total += weights.recency * recency(matches) + weights.importance * matches.importance
+    return total
 
 
 def as_a_product(matches: Matches, weights: Any) -> Any:
@@ -83,6 +102,10 @@ def unsorted(scores: Array, k: int) -> Any:
 
 def without_rounding(scores: Array, k: int) -> Any:
     return np.argsort(-np.asarray(scores), kind="stable")[:k]
+
+
+def unstable(scores: Array, k: int) -> Any:
+    return np.argsort(-np.round(scores, 6))[:k]
 
 
 def last_k(scores: Array, k: int) -> Any:
@@ -239,17 +262,18 @@ def weighed(
     rare: bool = True,
     count: Callable[[str, str], float] = lambda word, text: keywords(text).count(word),
     query_words: Callable[[str], Collection[str]] = lambda query: dict.fromkeys(keywords(query)),
-    shortest: float = 1e-9,
+    holding_of: Callable[[list[float]], float] = np.count_nonzero,
+    mean_of: Callable[[list[int]], float] = lambda lengths: sum(lengths) / max(1, len(lengths)),
 ) -> Answer:
     """BM25 one text at a time; each argument is a way to get it wrong."""
 
     def keyword_scores(query: str, texts: Sequence[str]) -> list[float]:
         lengths = [len(keywords(text)) for text in texts]
-        mean = max(sum(lengths) / max(1, len(texts)), shortest)
+        mean = max(mean_of(lengths), 1e-9)
         scores = [0.0] * len(texts)
         for word in query_words(query):
             counts = [count(word, text) for text in texts]
-            holding = sum(value > 0 for value in counts)
+            holding = holding_of(counts)
             rarity = log(one + (len(texts) - holding + 0.5) / (holding + 0.5)) if rare else 1.0
             for at, value in enumerate(counts):
                 bound = value + k1 * (1 - b + b * lengths[at] / mean)
@@ -300,6 +324,12 @@ def without_guard(cosines: Array, by_keyword: Array, *, share: float = KEYWORD_S
         return (cosines + share * by_keyword / by_keyword.max()) / (1 + share)
 
 
+def only_with_a_match(cosines: Array, by_keyword: Array, *, share: float = KEYWORD_SHARE) -> Any:
+    if not by_keyword.any():
+        return cosines
+    return (cosines + share * by_keyword / by_keyword.max()) / (1 + share)
+
+
 def another_standard(cosines: Array, by_keyword: Array, *, share: float = 0.3) -> Any:
     return fused(lambda c, n, s: (c + s * n) / (1 + s))(cosines, by_keyword, share=share)
 
@@ -313,6 +343,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
     "05-blended": [
         (unweighted, "multiplied by its weight"),
         (multiplied, "must not wipe out the others"),
+        (nothing, "Nothing came back"),
         (summed_up, "One score for each memory"),
         (scored(lambda m: m.age_days), "the oldest memory wins"),
         (scored(lambda m: np.exp(-m.age_days / m.half_life_days)), "e to the power of minus two"),
@@ -320,12 +351,16 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
         (scored(lambda m: np.exp2(m.age_days / m.half_life_days)), "fresher with age"),
         (scored(recency, lambda w: w.relevance + w.recency + w.importance), "sum of the weights"),
         (scored(lambda m: np.exp2(-m.age_days / m.half_life_days[:1])), "entry by entry"),
+        (at_most_1, "cut the score off"),
+        (listed, "but no array"),
+        (in_place, "changed a column in place"),
     ],
     "05-top-k": [
         (ascending, "the lowest first"),
         (values, "their positions are wanted"),
         (unsorted, "`argpartition` does not sort"),
         (reversed_sort, "turns equal scores round"),
+        (unstable, "keep their order by chance"),
         (tie_at_the_edge, "Take the first"),
         (without_rounding, "Round to six decimals"),
         (last_k, "`[-0:]` is the whole list"),
@@ -370,6 +405,11 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
         (weighed(query_words=words, count=lambda word, text: words(text).count(word)), "stand everywhere"),
         (weighed(query_words=keywords), "counted twice"),
         (no_number, "guard the mean length"),
+        (weighed(holding_of=sum), "number of *texts*"),
+        (
+            weighed(mean_of=lambda lengths: sum(lengths) / max(1, np.count_nonzero(lengths))),
+            "has one as well",
+        ),
     ],
     "05-hybrid": [
         (raw_keywords, "BM25 has no upper end"),
@@ -377,6 +417,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
         (fused(lambda c, n, s: (1 - s) * c + s * n), "keeps its full weight"),
         (without_guard, "0 / 0 is no number"),
         (fused(lambda c, n, s: (c + 0.5 * n) / 1.5), "You ignore `share`"),
+        (only_with_a_match, "divide by 1 + share too"),
         (another_standard, "KEYWORD_SHARE"),
         (fails_on_nothing, "IndexError"),
     ],

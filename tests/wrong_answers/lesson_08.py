@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from memlab.records import check_id, one_of
+from memlab.teaching.lesson_08 import Proposed
 from solutions.gate_patterns import BETWEEN_GROUPS, CARD_BRAND, CLAUSES, NEED, OWED, PRIVATE_MATTERS
 from solutions.write_gate import (
     FLAGGED,
@@ -29,6 +31,7 @@ from solutions.write_gate import gate as reference_gate
 
 Answer = Callable[..., Any]
 Wrong = list[tuple[Answer, str]]
+log = logging.getLogger(__name__)
 
 # --- 08-fold ----------------------------------------------------------------------------------------
 
@@ -65,6 +68,37 @@ def no_lookalikes(text: str) -> str:
 def no_compatibility(text: str) -> str:
     letters = unicodedata.normalize("NFKC", re.sub("[²³¹]", "", text))
     return no_lookalikes(letters).translate(LOOKALIKES)
+
+
+def folded(
+    text: str,
+    digit: Callable[[str], str | None] = lambda c: str(unicodedata.digit(c, "")) or None,
+    hidden: Callable[[str], bool] = lambda category: category[0] == "C" or category in ("Mn", "Me"),
+) -> str:
+    """Folded all but for look-alikes; each argument is a way to get it wrong."""
+    seen = []
+    for c in unicodedata.normalize("NFKD", text):
+        if value := digit(c):
+            seen.append(value)
+        elif c.isspace():
+            seen.append(" ")
+        elif not hidden(unicodedata.category(c)):
+            seen.append(c)
+    return "".join(seen)
+
+
+def falsy_zero(text: str) -> str:
+    value = folded(text, digit=lambda c: str(unicodedata.digit(c, 0) or "") or None)
+    return value.casefold().translate(LOOKALIKES)
+
+
+def format_only(text: str) -> str:
+    value = folded(text, hidden=lambda category: category in ("Cf", "Mn", "Me"))
+    return value.casefold().translate(LOOKALIKES)
+
+
+def translated_first(text: str) -> str:
+    return folded(text).translate(LOOKALIKES).casefold()
 
 
 def by_steps(text: str) -> str:
@@ -162,6 +196,28 @@ def any_size(text: str) -> bool:
     return False
 
 
+def at_the_end(text: str) -> bool:
+    return joined(text, lambda first, part: max(len(first), len(part)) > 6, last=True)
+
+
+def new_group_only(text: str) -> bool:
+    return joined(text, lambda first, part: len(part) > 6)
+
+
+def joined(text: str, too_long: Callable[[str, str], bool], last: bool = False) -> bool:
+    groups = list(re.finditer(r"\d+", text))
+    for first in range(len(groups)):
+        numbers = [groups[first][0]]
+        for before, part in zip(groups[first:], groups[first + 1 :], strict=False):
+            gap = text[before.end() : part.start()]
+            if not BETWEEN_GROUPS.fullmatch(gap) or too_long(groups[first][0], part[0]):
+                break
+            numbers.append(numbers[-1] + part[0])
+        if any(CARD_BRAND.fullmatch(n) and luhn(n) for n in (numbers[-1:] if last else numbers)):
+            return True
+    return False
+
+
 def by_regex(text: str) -> bool:
     shape = r"(?<!\d)(?=(\d{13,19}(?!\d)|\d{1,6}(?:[\W_]{0,3}\d{1,6}){1,18}))"
     for match in re.finditer(shape, text):
@@ -217,9 +273,13 @@ def unless_discount(text: str) -> bool:
     return "discount" not in text and bool(OWED.search(FREE_OF.sub("", text)))
 
 
-def by_hand(text: str) -> bool:
+def unless_charge(text: str) -> bool:
+    return by_hand(text, r"free of (?!charge)")
+
+
+def by_hand(text: str, of: str = r"free of (?!charge|cost)") -> bool:
     food, work = r"\w+-free|(sugar|gluten) free", r"free-?(range|lance)"
-    for sense in (food, work, r"customer is free", r"free of (?!charge)"):
+    for sense in (food, work, r"customer is free", of):
         text = re.sub(sense, "", text)
     return OWED.search(text) is not None
 
@@ -240,7 +300,8 @@ def all_or_nothing(text: str) -> str:
 
 
 def not_because(text: str) -> str:
-    return ", ".join(c for c in re.split(r"[,;.]|\bso\b", text) if c and not private(c) and need(c)) or text
+    parts = map(str.strip, re.split(r"[,;.]|\bso\b", text))
+    return ", ".join(c for c in parts if c and not private(c) and need(c)) or text
 
 
 def private(clause: str) -> bool:
@@ -271,13 +332,21 @@ def not_legible(text: str) -> str:
     return ", ".join(c for c in clauses(text) if need(c) and not PRIVATE_MATTERS.search(c.lower()))
 
 
+def run_together(text: str) -> str:
+    return with_a_loop(text).replace(",", "")
+
+
+def not_stripped(text: str) -> str:
+    return ",".join(c for c in CLAUSES.split(text) if need(c) and not private(c))
+
+
 def with_a_loop(text: str) -> str:
     kept: list[str] = []
     for clause in clauses(text):
         if private(clause) or not need(clause):
             continue
         kept.append(clause)
-    return "; ".join(kept)
+    return ", ".join(kept)
 
 
 # --- 08-gate ----------------------------------------------------------------------------------------
@@ -360,11 +429,19 @@ def catches_interrupts(
 
 
 def by_loop(candidate: object, *, verified: bool = False, rules: Sequence[Rule] = RULES) -> Verdict:
-    try:
-        found = objections(candidate, verified, rules)
-    except Exception:
-        return Verdict(False, UNREADABLE, False)
-    return verdict(found[0]) if found else verdict(STORE)
+    return logging_by(lambda error: log.warning(type(error)))(candidate, verified=verified, rules=rules)
+
+
+def logging_by(tell: Callable[[Exception], None]) -> Answer:
+    def gate(candidate: object, *, verified: bool = False, rules: Sequence[Rule] = RULES) -> Verdict:
+        try:
+            found = objections(candidate, verified, rules)
+        except Exception as error:
+            tell(error)
+            return Verdict(False, UNREADABLE, False)
+        return verdict(found[0]) if found else verdict(STORE)
+
+    return gate
 
 
 # --- 08-queue ---------------------------------------------------------------------------------------
@@ -375,6 +452,10 @@ class ByLists:
 
     def __init__(self) -> None:
         self.kept: list[Review] = []
+
+    @property
+    def reviews(self) -> dict[int, Review]:
+        return {review.number: review for review in self.kept}
 
     def put(self, user_id: str, candidate: object, reason: str) -> int:
         one_of("reason", reason, FLAGGED)
@@ -447,11 +528,38 @@ class ByNobody(ByLists):
         return super().decide(number, status, by or "somebody")
 
 
+class DeletesTheDecided(ByLists):
+    def decide(self, number: int, status: Any, by: str) -> object:
+        candidate = super().decide(number, status, by)
+        self.kept = self.waiting()
+        return candidate
+
+
+class SaysDone(ByLists):
+    def decide(self, number: int, status: Any, by: str) -> object:
+        return super().decide(number, "done", by)
+
+
+class RefusesAsAccepted(ByLists):
+    def refuse(self, number: int, by: str) -> None:
+        self.decide(number, "accepted", by)
+
+
+class ForgetsWho(ByLists):
+    def decide(self, number: int, status: Any, by: str) -> object:
+        candidate = super().decide(number, status, by)
+        self.kept[number - 1] = replace(self.kept[number - 1], by="")
+        return candidate
+
+
 # --- 08-others --------------------------------------------------------------------------------------
 
 EVERYBODY = re.compile(r"\b(?:all|every|each|another|other) (?:customer|user|client)s?\b")
 NAMED = re.compile(r"[Cc]ustomer [A-Z]")
-KEYS = {"user_id", "scope", "app_name"}
+KEYS = {
+    "user_id", "app_name", "scope", "session_id", "owner", "tenant", "source", "trust", "confidence",
+    "pinned", "verified",
+}  # fmt: skip
 
 
 def about_anyone(proposal: Any) -> bool:
@@ -498,7 +606,25 @@ def no_disguise(proposal: Any) -> bool:
     return no_metadata(proposal) or any(f'"{key}":' in json.dumps(proposal.metadata) for key in KEYS)
 
 
-def by_walking(proposal: Any) -> bool:
+def name_as_written(proposal: Any) -> bool:
+    return by_walking(proposal, name=lambda text: text)
+
+
+def key_as_escaped(proposal: Any) -> bool:
+    plain = Proposed(proposal.text, proposal.about, proposal.excerpt)
+    dumped = legible(json.dumps(proposal.metadata))
+    return by_walking(plain) or any(f'"{key}":' in dumped for key in KEYS)
+
+
+def three_keys(proposal: Any) -> bool:
+    return by_walking(proposal, system={"user_id", "scope", "app_name"})
+
+
+def by_walking(
+    proposal: Any,
+    name: Callable[[str], str] = lambda text: unicodedata.normalize("NFKC", text),
+    system: set[str] = KEYS,
+) -> bool:
     def keys(value: object) -> set[str]:
         if isinstance(value, dict):
             return {legible(key) for key in value}.union(*map(keys, value.values()))
@@ -506,8 +632,8 @@ def by_walking(proposal: Any) -> bool:
 
     texts = (proposal.text, proposal.about, proposal.excerpt)
     return (
-        any(EVERYBODY.search(legible(text)) or NAMED.search(text) for text in texts)
-        or bool(KEYS & keys(proposal.metadata))
+        any(EVERYBODY.search(legible(text)) or NAMED.search(name(text)) for text in texts)
+        or bool(system & keys(proposal.metadata))
     )  # fmt: skip
 
 
@@ -518,6 +644,9 @@ WRONG: dict[str, Wrong] = {
         (nfkc_only, "leaves the digits of other scripts alone"),
         (with_digits, "no pattern gets past them"),
         (without_controls, "can be *seen*"),
+        (format_only, "more than category Cf"),
+        (falsy_zero, "is falsy"),
+        (translated_first, "then translate"),
         (accents_stay, "until you decompose it"),
         (no_lookalikes, "are Cyrillic"),
         (no_compatibility, "NFKC makes ² a 2"),
@@ -541,6 +670,8 @@ WRONG: dict[str, Wrong] = {
         (groups_of_four, "fifteen digits"),
         (any_gap, "Join groups only where"),
         (any_size, "At most six"),
+        (at_the_end, "date of expiry follows"),
+        (new_group_only, "The long group stands first"),
     ],
     "08-promise": [
         (always_false, "for nothing"),
@@ -552,6 +683,7 @@ WRONG: dict[str, Wrong] = {
         (stops_at_the_first, "You stopped"),
         (free_of_counts, "nothing is given away"),
         (never_free_of, "is not always a need"),
+        (unless_charge, "means the same"),
     ],
     "08-need": [
         (everything, "still in it"),
@@ -562,6 +694,8 @@ WRONG: dict[str, Wrong] = {
         (need_wins, "When in doubt"),
         (first_need, "the first need only"),
         (not_legible, "hid the diagnosis"),
+        (not_stripped, "blanks around it"),
+        (run_together, "run together"),
     ],
     "08-gate": [
         (first_rule_only, "the first rule only"),
@@ -575,6 +709,9 @@ WRONG: dict[str, Wrong] = {
         (skips_broken_rules, "was skipped"),
         (inspects_outside, "inside the `try`"),
         (catches_interrupts, "interrupt button"),
+        (logging_by(log.exception), "whole traceback"),
+        (logging_by(lambda error: log.warning("%s", error)), "log quotes the memory"),
+        (logging_by(lambda error: None), "that a rule is broken"),
     ],
     "08-queue": [
         (FromZero, "from 1 on"),
@@ -586,6 +723,10 @@ WRONG: dict[str, Wrong] = {
         (RefusesNothing, "refused and still waits"),
         (KeepsSecrets, "for all staff to read"),
         (ByNobody, "Nobody accepted it"),
+        (DeletesTheDecided, "The review is gone"),
+        (SaysDone, "spelled like this"),
+        (ForgetsWho, "does not say who decided"),
+        (RefusesAsAccepted, "told from what they accepted"),
     ],
     "08-others": [
         (about_anyone, "is about this customer"),
@@ -600,6 +741,9 @@ WRONG: dict[str, Wrong] = {
         (top_level, "one level deeper"),
         (any_mention, "is a value here"),
         (no_disguise, "Full-width letters: match"),
+        (name_as_written, "keeps capitals"),
+        (key_as_escaped, "`ensure_ascii=False`"),
+        (three_keys, "The task lists more keys"),
     ],
 }
 

@@ -94,9 +94,16 @@ def by_length(*conditions: dict[str, Any]) -> dict[str, Any] | None:
 # --- 09-metadata ------------------------------------------------------------------------------------
 
 
-def _encode(name: str, value: Any) -> Any:
+def _dumped(name: str, value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _encode(name: str, value: Any, dumped: Callable[[str, Any], str] = _dumped) -> Any:
     if isinstance(value, list | dict) or (isinstance(value, str) and value.startswith("json:")):
-        return "json:" + json.dumps(value)
+        return "json:" + dumped(name, value)
     if isinstance(value, float) and math.isnan(value):
         raise ValueError(f"{name} is NaN")
     if value is not None and not isinstance(value, str | int | float):
@@ -104,13 +111,28 @@ def _encode(name: str, value: Any) -> Any:
     return value
 
 
-def with_a_loop(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
+def with_a_loop(
+    fields: Mapping[str, object], *, update: bool = False, dumped: Callable[[str, Any], str] = _dumped
+) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for name, value in fields.items():
         if value is None and not update:
             continue
-        metadata[name] = _encode(name, value)
+        metadata[name] = _encode(name, value, dumped)
     return metadata
+
+
+def nan_in_a_list(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
+    return with_a_loop(fields, update=update, dumped=lambda name, value: json.dumps(value))
+
+
+def unnamed_in_a_list(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
+    def dumped(name: str, value: Any) -> str:
+        if isinstance(value, list) and math.nan in value:
+            raise ValueError(name)
+        return json.dumps(value)
+
+    return with_a_loop(fields, update=update, dumped=dumped)
 
 
 def keeps_none(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
@@ -217,7 +239,9 @@ def _remember(
         store.rows(user_id, {"slot": slot}) if slot else []
     ),
     first: bool = False,
-    count: bool = True,
+    generation_after: Callable[[list[Any]], int] = lambda old: (
+        1 + max((row.generation for row in old), default=0)
+    ),
     late: bool = False,
     log: bool = True,
     retire: bool = True,
@@ -230,7 +254,7 @@ def _remember(
         if check:
             check_memory(user_id, text, kind, importance, slot, ttl_days)
         old = find(store, user_id, slot)
-        generation = 1 + max((row.generation for row in old), default=0) if count else 1
+        generation = generation_after(old)
         if first:
             store.retire(user_id, old, "replaced")
         name = _written(store, user_id, text, kind, importance, slot, ttl_days, sources, generation, day)
@@ -333,6 +357,8 @@ WRONG: dict[str, Wrong] = {
         (lists_as_they_are, "A list must become JSON text"),
         (no_empty_lists, "empty list went missing"),
         (text_untouched, "begins with `json:`"),
+        (nan_in_a_list, "`allow_nan=False`"),
+        (unnamed_in_a_list, "cannot know the field"),
         (all_as_json, "A bool as JSON text"),
     ],
     "09-topic-sweep": [
@@ -351,7 +377,8 @@ WRONG: dict[str, Wrong] = {
         (_remember(find=lambda s, user_id, slot: s.rows(user_id) if slot else []), "His delivery time"),
         (_retires_for_all, "Sunita's address went"),
         (_remember(log=False), "without a trace"),
-        (_remember(count=False), "one above the old"),
+        (_remember(generation_after=lambda old: 1), "one above the old"),
+        (_remember(generation_after=lambda old: 1 + len(old)), "one above the *highest*"),
         (
             _remember(find=lambda s, user_id, slot: s.rows(user_id, {"slot": slot})),
             "An empty slot is no slot",
@@ -369,6 +396,7 @@ WRONG: dict[str, Wrong] = {
         (_recall(rank=lambda memory, cosine: cosine), "You took the k nearest"),
         (_recall(spare=False), "nothing was left to rank"),
         (by_text, "told memories apart by their text"),
+        (_recall(cut=lambda pins, others, k: pins + list(dict.fromkeys(others))[:k]), "what occurs twice"),
     ],
 }
 
