@@ -147,7 +147,7 @@ class Lab:
 @contextmanager
 def run_lab(folder: Path) -> Iterator[Lab]:
     """The server of `make lab` on a copy of the workbook in `folder`, with no settings of this machine."""
-    for part in ("notebooks", "solutions", "data"):
+    for part in ("notebooks", "solutions", "data", "benchmarks"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".ipynb*"))
     own = {f"JUPYTER_{kind}_DIR": str(folder / f".{kind.lower()}") for kind in ("CONFIG", "DATA", "RUNTIME")}
     command = [*lab_command(), "--no-browser", "--LabApp.expose_app_in_browser=True"]
