@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -150,7 +151,14 @@ def run_lab(folder: Path) -> Iterator[Lab]:
     for part in ("notebooks", "solutions", "data", "benchmarks"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".ipynb*"))
     own = {f"JUPYTER_{kind}_DIR": str(folder / f".{kind.lower()}") for kind in ("CONFIG", "DATA", "RUNTIME")}
-    command = [*lab_command(), "--no-browser", "--LabApp.expose_app_in_browser=True"]
+    with socket.create_server(("127.0.0.1", 0)) as free:  # two that start at once may both choose 8888
+        port = free.getsockname()[1]
+    command = [
+        *lab_command(),
+        "--no-browser",
+        "--LabApp.expose_app_in_browser=True",
+        f"--ServerApp.port={port}",
+    ]
     with (folder / "server.log").open("w") as log:
         environment = os.environ | own | {"IPYTHONDIR": str(folder / ".ipython")}
         server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
