@@ -23,6 +23,8 @@ MOST_ROWS = 250_000  # of all cached blocks together: 256 MB at 256 dimensions
 
 SPARE_ROWS = 256  # room for rows that are added after a block was loaded
 
+TILE = 4_000  # rows that are multiplied at once: what is read for them stays in the processor's cache
+
 _NO_SESSION = -1
 _NOTHING: Columns = (np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0), np.empty(0), np.empty(0))
 
@@ -110,7 +112,9 @@ class Block:
         if not keep.all():
             columns = [column[keep] for column in columns]
         seq, relevance, importance, half_life, updated = columns
-        return seq, relevance, importance, half_life, np.maximum(now - updated, 0.0) / DAY
+        age = np.maximum(now - updated, 0.0)
+        age /= DAY
+        return seq, relevance, importance, half_life, age
 
     def set(self, row: Row) -> None:
         """Add the row, or replace the one with its seq."""
@@ -213,7 +217,11 @@ def _products(vectors: Floats, query: Floats) -> Floats:
     used = np.flatnonzero(query)
     if 4 * len(used) > len(query):
         return np.asarray(query @ vectors)
-    return np.asarray(np.einsum("d,dn->n", query[used], vectors[used]))
+    weights, found = query[used], np.empty(vectors.shape[1], np.float32)
+    for start in range(0, len(found), TILE):
+        part = slice(start, start + TILE)
+        np.einsum("d,dn->n", weights, vectors[:, part][used], out=found[part])
+    return found
 
 
 def _concatenated(parts: list[Columns]) -> Columns:

@@ -90,9 +90,10 @@ class Database:
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """All rows that `sql` gives."""
         with self.lock:
-            cursor = self.execute(sql, values)
             try:
-                return cursor.fetchall()
+                return self._connection().execute(sql, values).fetchall()
+            except sqlite3.IntegrityError:
+                raise
             except FAULTS as error:  # damage may show only in a later row
                 raise self._explained(error) from error
 

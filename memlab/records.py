@@ -13,6 +13,7 @@ import re
 import reprlib
 import uuid
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -185,6 +186,21 @@ class MemoryRecord:
         """The sources that state this memory themselves, without those it inherited."""
         return [source for source in self.sources if not source.inherited]
 
+    def copy(self) -> MemoryRecord:
+        """A record that says the same; changing one of the two leaves the other as it is.
+
+        Example:
+        >>> one = MemoryRecord("The user goes by Ada.", "u_ada", sources=[Source("user_implicit", "s1")])
+        >>> two = one.copy()
+        >>> two.sources[0].excerpt = "Call me Ada."
+        >>> one.sources[0].excerpt, two == one.copy()
+        ('', False)
+        """
+        twin: MemoryRecord = _twin(self)
+        twin.sources = [_twin(source) for source in self.sources]
+        twin.history, twin.embedding = self.history.copy(), self.embedding.copy()
+        return twin
+
     def to_json(self) -> str:
         """JSON text of every field but the embedding, which the store can always make again."""
         sources = [_dump(source) for source in self.sources]
@@ -200,12 +216,12 @@ class MemoryRecord:
             raw = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"text={text!r:.60} is not JSON ({error}); pass what to_json() gave") from None
-        if not isinstance(raw, dict):
-            raise ValueError(f"text={text!r:.60} is not the JSON of a record; pass what to_json() gave")
-        sources = raw.get("sources", [])
-        if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
+        sources = raw.get("sources", []) if isinstance(raw, dict) else []
+        if not isinstance(sources, list):
             raise ValueError(f"sources={sources!r:.60} is not a list of objects; pass what to_json() gave")
-        record: MemoryRecord = _load(cls, raw | {"sources": [_load(Source, source) for source in sources]})
+        if sources:
+            raw["sources"] = [_load(Source, source) for source in sources]
+        record: MemoryRecord = _load(cls, raw)
         return record
 
 
@@ -434,15 +450,28 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r:.60} is not known; pass one of {', '.join(allowed)}")
 
 
+def _twin(thing: Any) -> Any:
+    twin = object.__new__(type(thing))
+    vars(twin).update(vars(thing), extra=deepcopy(thing.extra) if thing.extra else {})
+    return twin
+
+
 def _dump(thing: MemoryRecord | Source) -> dict[str, Any]:
     names = thing.__dataclass_fields__  # `fields()` is slow, and every recall loads records
     return thing.extra | {name: getattr(thing, name) for name in names if name not in NOT_IN_JSON}
 
 
-def _load(cls: type[Any], raw: dict[str, Any]) -> Any:
-    known, names = raw.copy(), cls.__dataclass_fields__
-    extra = {key: known.pop(key) for key in raw if key not in names or key in NOT_IN_JSON}
+def _load(cls: type[Any], raw: object) -> Any:
+    if not isinstance(raw, dict):
+        raise ValueError(f"{raw!r:.60} is not the JSON of a {cls.__name__}; pass what to_json() gave")
+    names = _WRITTEN[cls]
+    if not names.issuperset(raw):
+        known = {key: value for key, value in raw.items() if key in names}
+        raw = known | {"extra": {key: value for key, value in raw.items() if key not in names}}
     try:
-        return cls(**known, extra=extra)
+        return cls(**raw)
     except TypeError as error:
         raise ValueError(f"not the JSON of a {cls.__name__}: {error}; pass what to_json() gave") from None
+
+
+_WRITTEN = {kind: kind.__dataclass_fields__.keys() - NOT_IN_JSON for kind in (MemoryRecord, Source)}

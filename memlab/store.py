@@ -11,8 +11,10 @@ import hashlib
 import json
 import math
 import os
+from array import array
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,18 @@ from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id,
 __all__ = ["MemoryStore", "StoreError", "owned_by", "visible_to"]
 
 DEFAULT_SCOPES = ("user", "app")
+
+WRITTEN = (
+    "memory_id", "app_name", "user_id", "scope", "session_id", "topic", "created_at", "updated_at",
+    "expires_at", "invalidated_at", "importance", "half_life_days", "embedding", "record",
+)  # fmt: skip
+# The condition makes an id of another owner return no row instead of being overwritten.
+PUT = (
+    f"INSERT INTO memories ({', '.join(WRITTEN)}) VALUES ({', '.join(f':{name}' for name in WRITTEN)})"
+    f" ON CONFLICT (memory_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in WRITTEN[1:])}"
+    " WHERE app_name = excluded.app_name AND user_id = excluded.user_id AND scope = excluded.scope"
+    " AND session_id IS excluded.session_id RETURNING seq"
+)
 
 # What holds now is not judged by when it was made or tombstoned: the clock may have been set back.
 HOLDS_NOW = "invalidated_at IS NULL AND (expires_at IS NULL OR expires_at > :now)"
@@ -97,6 +111,8 @@ class MemoryStore:
         self._identity = identity_of(embedder)
         self.embedder = embedder
         self._blocks = BlockCache()
+        # Pins, and what a conversation is about, are read again and again: the same text is parsed once.
+        self._parsed = lru_cache(maxsize=1_000)(MemoryRecord.from_json)
         self._version = -1
         self._db = Database(path)
         self._db.on_stale = self._blocks.clear
@@ -253,6 +269,7 @@ class MemoryStore:
     def purge(self) -> None:
         """Leave no byte of deleted text in the file or its log. Raises StoreError if another process
         reads for so long that the log cannot be emptied."""
+        self._parsed.cache_clear()
         self._db.purge()
 
     def reembed(self, embedder: Embedder) -> None:
@@ -371,10 +388,12 @@ class MemoryStore:
             ]
 
         def load(seqs: list[int]) -> dict[int, MemoryRecord]:
-            found: dict[int, MemoryRecord] = {}
-            for some in (seqs[at : at + 10_000] for at in range(0, len(seqs), 10_000)):  # SQL is limited
-                found |= self._records(f"{condition} AND seq IN ({', '.join(map(str, some))})", values)
-            return found
+            # The cross join keeps SQLite from reading all of the owner's memories to find these few.
+            table = "json_each(:seqs) CROSS JOIN memories ON seq = json_each.value"
+            sql = f"SELECT seq, record, embedding FROM {table} WHERE {condition}"
+            rows = self._db.rows(sql, values | {"seqs": json.dumps(seqs)})
+            with self._db.reading():
+                return {seq: self._record(text, vector) for seq, text, vector in rows}
 
         def read() -> dict[int, str]:
             sql = f"SELECT seq, json_extract(record, '$.content') FROM memories WHERE {condition}"
@@ -449,7 +468,7 @@ class MemoryStore:
         sql = f"SELECT seq, record, embedding FROM memories WHERE {condition} ORDER BY seq"
         rows = self._db.rows(sql, values)
         with self._db.reading():
-            return {seq: _record(text, vector) for seq, text, vector in rows}
+            return {seq: self._record(text, vector) for seq, text, vector in rows}
 
     def _stored(self, record: MemoryRecord) -> MemoryRecord | None:
         """What is stored under the record's id for the very owner that the record names."""
@@ -460,28 +479,17 @@ class MemoryStore:
         owner = (record.memory_id, record.app_name, record.user_id, record.scope, record.session_id)
         rows = self._db.rows(sql, owner)
         with self._db.reading():
-            return _record(*rows[0]) if rows else None
+            return self._record(*rows[0]) if rows else None
+
+    def _record(self, text: str, vector: bytes) -> MemoryRecord:
+        record = self._parsed(text).copy()
+        record.embedding = array("f", vector).tolist()
+        return record
 
     def _write(self, record: MemoryRecord) -> None:
         vector = np.array(record.embedding, np.float32).tobytes()
-        columns = {
-            "memory_id": record.memory_id, "app_name": record.app_name, "user_id": record.user_id,
-            "scope": record.scope, "session_id": record.session_id, "topic": record.topic,
-            "created_at": record.created_at, "updated_at": record.updated_at,
-            "expires_at": record.expires_at, "invalidated_at": record.invalidated_at,
-            "importance": record.importance, "half_life_days": record.half_life_days,
-            "embedding": vector, "record": record.to_json(),
-        }  # fmt: skip
-        names = ", ".join(columns)
-        changes = ", ".join(f"{name} = excluded.{name}" for name in columns if name != "memory_id")
-        # The condition makes an id of another owner return no row instead of being overwritten.
-        sql = (
-            f"INSERT INTO memories ({names}) VALUES ({', '.join(f':{name}' for name in columns)})"
-            f" ON CONFLICT (memory_id) DO UPDATE SET {changes} WHERE app_name = excluded.app_name"
-            " AND user_id = excluded.user_id AND scope = excluded.scope"
-            " AND session_id IS excluded.session_id RETURNING seq"
-        )
-        rows = self._db.rows(sql, columns)
+        columns = vars(record) | {"embedding": vector, "record": record.to_json()}
+        rows = self._db.rows(PUT, {name: columns[name] for name in WRITTEN})
         if not rows:
             raise ValueError(
                 f"memory_id={record.memory_id!r} belongs to another owner, scope or session; "
@@ -525,7 +533,8 @@ class MemoryStore:
         if not isinstance(text, str):
             raise TypeError(f"{name}={text!r:.60} is not text; pass a str")
         vector = np.asarray(self.embedder(text), np.float64)
-        if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
+        norm = math.sqrt(vector @ vector) if vector.ndim == 1 else math.nan
+        if not vector.size or not math.isfinite(norm):  # nor is it for a vector that holds a NaN
             raise ValueError(
                 f"the embedder gave no vector of finite numbers for {name}={text[:60]!r}; mend it"
             )
@@ -534,7 +543,6 @@ class MemoryStore:
                 f"the embedder gave {vector.size} numbers for {name}={text[:60]!r}, this file holds vectors "
                 f"of {self._identity[1]}; use the embedder that built it, or call reembed()"
             )
-        norm = math.sqrt(vector @ vector)
         return (vector / (norm or 1.0)).astype(np.float32)
 
     def _check_not_revoked(self, sources: list[Source], user_id: str, app_name: str) -> None:
@@ -561,12 +569,6 @@ def identity_of(embedder: Embedder) -> tuple[str, int]:
     digest = hashlib.blake2b(np.round(vector, 3).tobytes(), digest_size=4).hexdigest()
     kind = getattr(embedder, "__qualname__", type(embedder).__qualname__)
     return f"{kind} {digest}", vector.size
-
-
-def _record(text: str, vector: bytes) -> MemoryRecord:
-    record = MemoryRecord.from_json(text)
-    record.embedding = np.frombuffer(vector, np.float32).tolist()
-    return record
 
 
 def _when(as_of: clock.Instant | None) -> tuple[str, float]:

@@ -91,9 +91,12 @@ def recency(matches: Matches) -> Array:
 
 def blended_score(matches: Matches, weights: Weights) -> Array:
     """The weighted sum of relevance, recency and importance for each memory."""
-    parts = (matches.relevance, recency(matches), matches.importance)
-    by = (weights.relevance, weights.recency, weights.importance)
-    return np.asarray(sum(weight * part for weight, part in zip(by, parts, strict=True)), np.float64)
+    return np.asarray(
+        weights.relevance * matches.relevance
+        + weights.recency * recency(matches)
+        + weights.importance * matches.importance,
+        np.float64,
+    )
 
 
 def top_k(scores: Array, k: int) -> NDArray[np.intp]:
@@ -119,11 +122,10 @@ def pins_first(scores: Array, importance: Array, k: int) -> list[int]:
     >>> pins_first(np.array([0.9, 0.1, 0.8, 0.7]), np.array([0.5, 1.0, 0.5, 0.5]), 2)
     [1, 0, 2]
     """
-    pinned = importance >= PINNED
-    pins = np.flatnonzero(pinned)
-    others = np.asarray(top_k(np.where(pinned, -np.inf, scores), k), np.intp)
-    best = [*pins[top_k(scores[pins], len(pins))], *others[~pinned[others]]]
-    return [int(position) for position in best]
+    pins = np.flatnonzero(importance >= PINNED)
+    best = top_k(scores, k + len(pins))  # among so many there are k others
+    others = [int(position) for position in best if importance[position] < PINNED]
+    return [*map(int, pins[top_k(scores[pins], len(pins))]), *others[:k]]
 
 
 def keyword_scores(query: str, texts: Sequence[str]) -> Array:
@@ -255,9 +257,6 @@ def retrieve(
 
 
 def _hits(matches: Matches, scores: Array) -> list[Hit]:
-    parts = zip(matches.relevance, recency(matches), matches.importance, strict=True)
-    return [
-        Hit(float(score), record, *map(float, three))
-        for score, record, three in zip(scores, matches.records(range(len(matches))), parts, strict=True)
-        if record is not None
-    ]
+    columns = (scores, matches.relevance, recency(matches), matches.importance)
+    rows = zip(matches.records(range(len(matches))), *(column.tolist() for column in columns), strict=True)
+    return [Hit(score, record, *parts) for record, score, *parts in rows if record is not None]
