@@ -35,7 +35,7 @@ test: $(READY)
 	"$(PY)" -m ruff format --check .
 	"$(PY)" -m mypy
 	"$(PY)" tests/browser.py
-	"$(PY)" -m pytest -n auto --maxprocesses=4 --dist=loadgroup
+	"$(PY)" -m pytest -n 3 --dist=loadgroup
 
 demo: $(READY)
 	@"$(PY)" -m solutions.demo

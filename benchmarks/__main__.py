@@ -25,6 +25,7 @@ def run(plan: measure.Plan, *, notebooks: bool = False) -> Results:
             "embedders": measure.embedders(plan),
             "start_up": measure.start_up(plan),
             "learning": measure.learning(plan),
+            "learning_by_module": measure.learning_by_module(plan),
             "amended": measure.amended(plan),
             "by_size": measure.by_size(plan),
             "crowd": measure.in_a_crowd(plan),

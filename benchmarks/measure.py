@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import embedding
-from benchmarks.peers import bytes_in
+from benchmarks.peers import PEERS, bytes_in
 from benchmarks.remote import Remote
 from benchmarks.workload import Workload
 from memlab.embedding import hash_embed
@@ -40,10 +43,10 @@ class Plan:
     crowd_peers: tuple[str, ...]
     amended: int
     learners: tuple[str, ...]
-    firsts: int = 5
-    rounds: int = 10
+    firsts: int = 3
+    rounds: int = 8
     budget: float = 0.2
-    conversations: int = 8
+    conversations: int = 20
     passes: int = 7
 
 
@@ -72,7 +75,7 @@ QUICK = Plan(
     firsts=2,
     rounds=5,
     budget=0.1,
-    conversations=4,
+    conversations=10,
     passes=5,
 )
 
@@ -198,6 +201,27 @@ def learning(plan: Plan) -> list[Figures]:
         {"peer": peer, "messages_per_second": summary(found)}
         for peer, found in zip(plan.learners, rates, strict=True)
     ]
+
+
+def learning_by_module(plan: Plan) -> dict[str, float]:
+    """The share of memlab's time, 0..1, that each module takes while it learns, the largest first.
+
+    What a module spends in C, as in SQLite, counts as its own.
+    """
+    with _folders([("memlab", Workload(0))]) as (folder,):
+        peer = PEERS["memlab"](folder)
+        peer.prepare()
+        peer.open()
+        profile = cProfile.Profile(builtins=False)
+        profile.enable()
+        for number in range(plan.rounds * plan.conversations):
+            peer.learn(number)
+        profile.disable()
+        peer.close()
+    spent: Counter[str] = Counter()
+    for (file, _, _), (_, _, own, _, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        spent[Path(file).stem] += own
+    return {module: own / spent.total() for module, own in spent.most_common(12)}
 
 
 def embedders(plan: Plan) -> Figures:

@@ -160,6 +160,8 @@ class Results:
         yield "learning, messages per second"
         for row in self.figures["learning"]:
             yield f"{row['peer']:<34}{row['messages_per_second']['p50']:>12,.0f}"
+        shares = self.figures["learning_by_module"].items()
+        yield "of memlab's: " + ", ".join(f"{module} {share:.0%}" for module, share in shares)
         yield ""
         for module, taken in self.figures["start_up"].items():
             yield f"{'import ' + module:<34}{1e3 * taken['p50']:>9.0f} ms"

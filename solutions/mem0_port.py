@@ -318,6 +318,7 @@ def relevance(memory: Memory, query: str, filters: Filters) -> dict[str, float]:
     is near to nothing. Raises TypeError for a query that is not text.
     """
     check_kind("query", query, str)
+    query = query.encode("utf-8", "ignore").decode()  # half of a surrogate pair fits into no request
     size = len(rows(memory, filters))
     if size == 0 or not query.strip() or not any(memory.embedding_model.embed(query, "search")):
         return {}

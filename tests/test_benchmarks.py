@@ -57,6 +57,7 @@ def figures(**changes: Any) -> dict[str, Any]:
             {"peer": peer} | measured(messages_per_second=rate)
             for peer, rate in (("memlab", 600.0), ("memlab, loopback model", 150.0), ("mem0 on Chroma", 30.0))
         ],
+        "learning_by_module": {"records": 0.6, "database": 0.4},
         "embedders": {"same_bits": True} | measured(published=50.0, memlab=10.0),
         "start_up": measured(**{"memlab": 0.0, "memlab.store": 0.1}),
         "workbook": None,
@@ -134,6 +135,8 @@ def test_a_run_measures_every_case_of_its_plan_with_its_spread(results: Results)
     assert found["learning"][0]["messages_per_second"]["n"] == TINY.rounds
     assert found["amended"]["after"]["n"] == found["amended"]["warm"]["n"] == 20 * TINY.rounds
     assert found["embedders"]["same_bits"]
+    assert {"records", "database", "consolidation"} <= found["learning_by_module"].keys()
+    assert sum(found["learning_by_module"].values()) <= 1.0
 
 
 def test_the_record_names_machine_and_versions_but_nobody_and_no_path(

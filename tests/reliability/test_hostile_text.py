@@ -56,11 +56,11 @@ LEFT_OUT = {
     "solutions.extraction.any_of": "takes a pattern, written by the author of a rule",
     "solutions.extraction.expand": "takes a pattern, written by the author of a rule",
     "solutions.extraction.around": "takes a pattern, written by the author of a rule",
-    "solutions.chroma_tools": "a call takes milliseconds: tests of its own",
-    "solutions.chroma_store": "a call takes milliseconds: tests of its own",
-    "solutions.policy_store": "a call takes milliseconds: tests of its own",
-    "solutions.mem0_client": "a call takes milliseconds: tests of its own",
-    "solutions.mem0_port": "a call takes milliseconds: tests of its own",
+    "solutions.chroma_tools": "a call takes milliseconds: see test_hostile_stores",
+    "solutions.chroma_store": "a call takes milliseconds: see test_hostile_stores",
+    "solutions.policy_store": "a call takes milliseconds: see test_hostile_stores",
+    "solutions.mem0_client": "a call takes milliseconds: see test_hostile_stores",
+    "solutions.mem0_port": "a call takes milliseconds: see test_hostile_stores",
 }
 """Modules and functions that no text of a user or a model reaches, or not here; and why."""
 
