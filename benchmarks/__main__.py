@@ -1,8 +1,8 @@
 """python -m benchmarks [--quick] [--notebooks] [--out FOLDER]
 
 Measures memlab and its peers in one run, prints ratios and bars, and keeps the figures with the machine, the
-versions and the spread in results.json, and the picture in recall.png. The whole run takes a quarter of an
-hour, --quick two minutes; --notebooks adds the time in which the solved notebooks run.
+versions and the spread in results.json, and the picture in recall.png. The whole run takes ten to fifteen
+minutes, --quick two minutes; --notebooks adds the time in which the solved notebooks run.
 """
 
 from __future__ import annotations

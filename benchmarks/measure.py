@@ -212,9 +212,11 @@ def learning_by_module(plan: Plan) -> dict[str, float]:
         peer = PEERS["memlab"](folder)
         peer.prepare()
         peer.open()
+        for number in range(plan.conversations):  # the first compiles what all others use
+            peer.learn(number)
         profile = cProfile.Profile(builtins=False)
         profile.enable()
-        for number in range(plan.rounds * plan.conversations):
+        for number in range(plan.conversations, (1 + plan.rounds) * plan.conversations):
             peer.learn(number)
         profile.disable()
         peer.close()
