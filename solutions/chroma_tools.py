@@ -254,13 +254,20 @@ def from_metadata(metadata: Mapping[str, Any]) -> Metadata:
 def _storable(name: str, value: object) -> object:
     if isinstance(value, list | dict) or (isinstance(value, str) and value.startswith(JSON)):
         try:
-            return JSON + json.dumps(value, ensure_ascii=False, allow_nan=False)
+            value = JSON + json.dumps(value, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}={value!r:.60} is not JSON ({error}); pass plain values") from None
     if isinstance(value, float) and not math.isfinite(value):
         check_number(name, value)
     if value is not None and not isinstance(value, str | int | float):
         raise TypeError(f"{name}={value!r:.60} fits no metadata; pass text, a number, a bool, list or dict")
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # Chroma's own error would name no field
+            raise ValueError(
+                f"{name}={value!r:.60} holds half of a surrogate pair, which no file can; remove it"
+            ) from None
     return value
 
 

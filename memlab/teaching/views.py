@@ -454,6 +454,10 @@ def new_figure(width: float, height: float) -> Any:
 
 def as_picture(figure: Any, alt: str) -> Picture:
     """What `figure` shows, as PNG bytes that are the same on every run; `alt` says it in a sentence."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # between two dollars matplotlib reads a formula, or fails
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
     return Picture(buffer.getvalue(), alt)
