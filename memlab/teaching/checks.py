@@ -230,7 +230,8 @@ def exercise(exercise_id: str) -> Callable[[Function], Function]:
 def registered(lesson: str) -> list[str]:
     """Ids of the exercises of `lesson` ("01") that have a check, in the order in which they stand."""
     module = f"memlab.teaching.lesson_{lesson}"
-    if importlib.util.find_spec(module) is not None:
+    # A dot would ask for a module inside another, which importlib would try to import.
+    if lesson.isdecimal() and importlib.util.find_spec(module) is not None:
         importlib.import_module(module)
     return [known for known in _REGISTRY if known.startswith(f"{lesson}-")]
 
@@ -261,7 +262,8 @@ def _check(exercise_id: str, answers: tuple[object, ...]) -> CheckResult:
     known = registered(exercise_id[:2])
     if exercise_id not in known:
         advice = f"Lesson {exercise_id[:2]} has {', '.join(known) or 'no checks'}."
-        return CheckResult(exercise_id, "failed", f"There is no exercise of this name. {advice}")
+        said = f"There is no exercise of this name. {advice}"
+        return CheckResult(shown(Shown(exercise_id)), "failed", _sendable(said))
     case = Cases()
     try:
         _REGISTRY[exercise_id](case, *answers)
@@ -340,8 +342,13 @@ def shown(value: object) -> str:
         text = repr(value)
     except Exception as error:  # a learner's __repr__ may be the very thing that is broken
         text = f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
-    text = " ".join(text.splitlines())
+    text = _sendable(" ".join(text.splitlines()))
     return text if len(text) <= _LONG else f"{text[: _LONG - 40]}… ({len(text)} characters)"
+
+
+def _sendable(text: str) -> str:
+    """The text with halves of surrogate pairs spelt out: a browser or a terminal is sent UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def same(got: object, expected: object, within: float = 1e-9) -> bool:

@@ -49,7 +49,7 @@ from typing import Any, Literal
 from jupyter_client.manager import KernelManager
 
 from memlab.teaching import checks as _checks
-from memlab.teaching.lesson import ROOT, Cell, LessonError, checks, read
+from memlab.teaching.lesson import ROOT, Cell, LessonError, checks, exercise_of, read
 from memlab.teaching.trial import sentence
 
 Status = Literal["passed", "failed", "not yet", "error", "timed out", "missing"]
@@ -523,16 +523,11 @@ def _home(task: Task, cells: Sequence[Cell], code: dict[int, str]) -> int | None
     """The learner's cell for the exercise: by its metadata, else its id, else by what it defines."""
     defines = re.compile(rf"^(?:async )?(?:def|class) {re.escape(task.names[0])}\b", re.MULTILINE)
     signs: list[Callable[[int], object]] = [
-        lambda index: _mark(cells[index]) == task.id,
+        lambda index: exercise_of(cells[index]) == task.id,
         lambda index: cells[index].get("id") == task.cell_id,
         lambda index: defines.search(code[index]),
     ]
     return next((index for sign in signs for index in reversed(code) if sign(index)), None)
-
-
-def _mark(cell: Cell) -> object:
-    data = cell.metadata.get("memlab")
-    return data.get("exercise") if isinstance(data, dict) else None
 
 
 def _with_causes(task: Task, found: Mapping[str, Verdict]) -> Verdict:
@@ -634,7 +629,7 @@ def summary(rows: Sequence[Grade], width: int) -> str:
 def _aligned(cells: Sequence[Sequence[str]], width: int) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)) for line in cells]
-    flat = [" ".join(line.split("\n")).rstrip() for line in lines]
+    flat = [" ".join(line.splitlines()).rstrip() for line in lines]
     return "\n".join(line if len(line) <= width else f"{line[: width - 1]}…" for line in flat)
 
 

@@ -57,7 +57,9 @@ def read(path: Path) -> Notebook:
     """The notebook at `path`; raises LessonError when it is not one."""
     try:
         return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # nbformat trips over JSON of another shape in many ways
         raise LessonError(
             f"{path.name}: not a notebook ({str(error)[:80]}); save it from JupyterLab"
         ) from None
@@ -66,6 +68,12 @@ def read(path: Path) -> Notebook:
 def place(notebook_name: str, cell: Cell, index: int) -> str:
     """How messages name a cell: notebook, number (as counted from 1) and cell id."""
     return f"{notebook_name} cell {index + 1} ({cell.get('id', 'no id')})"
+
+
+def exercise_of(cell: Cell) -> object:
+    """The exercise that a cell says it is, None for other cells; a learner may have put anything there."""
+    data = cell.metadata.get("memlab")
+    return data.get("exercise") if isinstance(data, dict) else None
 
 
 def exercises(notebook: Notebook, name: str, root: Path = ROOT) -> list[Exercise]:

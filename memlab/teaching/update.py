@@ -26,7 +26,7 @@ from pathlib import Path
 import nbformat
 
 from memlab.teaching.build import write
-from memlab.teaching.lesson import ROOT, Cell, Notebook, read
+from memlab.teaching.lesson import ROOT, Cell, Notebook, exercise_of, read
 from memlab.teaching.trial import sentence
 
 UNPACK = (
@@ -79,9 +79,9 @@ def _twin(cell: Cell, free: Sequence[Cell], ids: Container[str]) -> Cell | None:
     """
     if (same := next((other for other in free if other.id == cell.get("id")), None)) is not None:
         return same
-    exercise = cell.metadata.get("memlab", {}).get("exercise")
+    exercise = exercise_of(cell)
     signs: tuple[Callable[[Cell], bool], ...] = (
-        lambda other: bool(exercise) and other.metadata.get("memlab", {}).get("exercise") == exercise,
+        lambda other: bool(exercise) and exercise_of(other) == exercise,
         lambda other: other.source == cell.source,
     )
     return next((other for sign in signs for other in free if other.id not in ids and sign(other)), None)
