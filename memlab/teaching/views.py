@@ -456,8 +456,13 @@ def as_picture(figure: Any, alt: str) -> Picture:
     """What `figure` shows, as PNG bytes that are the same on every run; `alt` says it in a sentence."""
     from matplotlib.text import Text
 
+    axes = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)]
+    powers = [
+        label for axis in axes if axis.get_scale() == "log" for label in axis.get_ticklabels(which="both")
+    ]
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # between two dollars matplotlib reads a formula, or fails
+        if text not in powers:  # these are formulas: 10³
+            text.set_parse_math(False)  # between two dollars matplotlib reads a formula, or fails
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
     return Picture(buffer.getvalue(), alt)

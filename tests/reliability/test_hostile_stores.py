@@ -26,9 +26,11 @@ from memlab.teaching.lineage import belief
 from memlab.teaching.model_server import ModelServer, mem0_model
 from memlab.teaching.time_slider import decay_curves
 from memlab.teaching.views import (
+    as_picture,
     changes_table,
     dialogue,
     lineage_picture,
+    new_figure,
     operations_table,
     score_bars,
     store_table,
@@ -564,3 +566,13 @@ def test_a_picture_shows_a_text_between_dollars_as_it_stands(text: str) -> None:
         decay_curves([tea], floor=0.1),
     ]
     assert all(text in picture.alt for picture in pictures)
+
+
+def test_a_picture_draws_the_powers_on_a_log_axis_as_formulas() -> None:
+    figure = new_figure(3.0, 2.0)
+    axes = figure.add_subplot()
+    axes.plot([1, 1_000], [1, 2], label="$5")
+    axes.set(xscale="log", title="$5")
+    as_picture(figure, "a line")
+    assert all(label.get_parse_math() for label in axes.xaxis.get_ticklabels(which="both"))
+    assert not axes.title.get_parse_math()
