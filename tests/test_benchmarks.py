@@ -220,3 +220,32 @@ def test_the_quick_plan_measures_less_and_still_judges_the_recall() -> None:
     assert set(measure.FULL.learners) >= {"memlab", "mem0 on Chroma", "mem0 on Qdrant"}
     measured_peers = {peer for peers in measure.FULL.sizes.values() for peer in peers}
     assert measured_peers == PEERS.keys() - {"memlab, loopback model"}
+
+
+def test_the_readme_tells_the_figures_that_are_kept() -> None:
+    kept = Results(json.loads((measure.ROOT / "benchmarks/results.json").read_text(encoding="utf-8")))
+    told = " ".join((measure.ROOT / "README.md").read_text(encoding="utf-8").split())
+    missed = [bar for bar in kept.bars() if not bar.met]
+    by_rules, by_model = (
+        sorted(bar.value for bar in missed if bar.what.startswith(f"learning: {ours} over"))
+        for ours in ("memlab", "memlab, loopback model")
+    )
+    shares = kept.figures["learning_by_module"]
+    assert len(missed) == len(by_rules) + len(by_model) + 1 == 5
+    for figure in (
+        f"{kept.ratio('Chroma', 'memlab', 5_000):.0f} times as fast as Chroma's",
+        f"{kept.ratio('published scan', 'memlab', 5_000):.0f} times as fast as the published scan",
+        f"{kept.ratio('memlab', 'bare numpy', 5_000):.0f} times as long as the bare matrix product",
+        f"{bar(kept, '1,000 users').value:.1f} times what it takes alone",
+        f"{by_rules[0]:.1f} to {by_rules[1]:.1f} times as fast as mem0's",
+        f"{by_model[0]:.1f} to {by_model[1]:.1f} times when both ask a model",
+        f"importing the store took {bar(kept, 'memlab.store').value:.2f} s",
+    ):
+        assert figure in told
+    assert (kept.ratio("memlab", "bare numpy", 100_000) or 1.0) < 1.0
+    assert [round(1 / shares[module]) for module in ("database", "records", "store", "extraction")] == [
+        5,
+        5,
+        7,
+        7,
+    ]
