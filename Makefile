@@ -41,21 +41,21 @@ demo: $(READY)
 	@"$(PY)" -m solutions.demo
 
 compare: $(READY)
-	@"$(PY)" -m solutions.systems
+	@"$(PY)" -m benchmarks.systems
 
 mine: $(READY)
-	@"$(PY)" -m memlab.teaching.mine $(if $(FORCE),--force)
-	@"$(PY)" -m memlab.teaching.acceptance my_memory.py
+	@"$(PY)" -m course.desk.mine $(if $(FORCE),--force)
+	@"$(PY)" -m course.acceptance my_memory.py
 
 notebooks: $(READY)
-	"$(PY)" -m memlab.teaching.build
+	"$(PY)" -m course.desk.build
 	"$(PY)" tests/readme.py
 
 grade: $(READY)
-	@"$(PY)" -m memlab.teaching.grade "$(or $(WORK),notebooks)" $(if $(CSV),--csv "$(CSV)")
+	@"$(PY)" -m course.desk.grade "$(or $(WORK),notebooks)" $(if $(CSV),--csv "$(CSV)")
 
 update: $(READY)
-	@"$(PY)" -m memlab.teaching.update $(if $(FROM),--from "$(FROM)")
+	@"$(PY)" -m course.desk.update $(if $(FROM),--from "$(FROM)")
 
 figures: $(READY)
 	"$(PY)" tests/browser.py

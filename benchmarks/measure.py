@@ -253,7 +253,7 @@ def start_up(plan: Plan) -> Figures:
 
 def workbook() -> Figures:
     """Seconds in which all solved notebooks are made and run, two at a time; and those of each."""
-    from memlab.teaching import build
+    from course.desk import build
 
     say("  the solved notebooks; this takes minutes")
     names = build.names()
@@ -264,7 +264,8 @@ def workbook() -> Figures:
 
 
 def _run_notebook(name: str) -> float:
-    from memlab.teaching import build, lesson
+    from course import lesson
+    from course.desk import build
 
     started = time.perf_counter()
     folder = lesson.ROOT / "notebooks"

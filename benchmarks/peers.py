@@ -137,7 +137,7 @@ class MemlabLoopback(Memlab):
 
     def prepare(self) -> None:
         super().prepare()
-        from memlab.teaching.model_server import connect, extraction_model
+        from course.model_server import connect, extraction_model
         from solutions.extraction import llm_extract, rule_extract
 
         client = connect(extraction_model(rule_extract), local=True)
@@ -272,9 +272,9 @@ class Mem0Chroma(Peer):
     provider: ClassVar[Any] = "chroma"
 
     def prepare(self) -> None:
-        from memlab.teaching.mem0_setup import load_mem0
-        from memlab.teaching.model_server import mem0_model
+        from course.model_server import mem0_model
         from solutions.extraction import rule_extract
+        from solutions.given.mem0_setup import load_mem0
         from solutions.mem0_client import build_memory
 
         load_mem0(self.folder)

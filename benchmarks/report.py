@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from memlab.teaching.views import AMBER, BLUE, GREEN, GREY, ORANGE, new_figure
+from course.pictures.views import AMBER, BLUE, GREEN, GREY, ORANGE, new_figure
 
 Figures = dict[str, Any]
 

@@ -17,8 +17,8 @@ from functools import lru_cache
 from itertools import compress, groupby, pairwise
 from typing import Protocol
 
-from memlab.recorded import RecordedEmbedder as RecordedEmbedder
-from memlab.recorded import UnrecordedText as UnrecordedText
+from memlab.engine.recordings import RecordedEmbedder as RecordedEmbedder
+from memlab.engine.recordings import UnrecordedText as UnrecordedText
 
 DIM = 256
 TRIGRAM_WEIGHT = 0.35

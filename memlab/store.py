@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from memlab import clock
-from memlab.blocks import COLUMNS, Block, BlockCache, Floats, Matches
-from memlab.database import Database, StoreError
 from memlab.embedding import Embedder, hash_embed
+from memlab.engine.blocks import COLUMNS, Block, BlockCache, Floats, Matches
+from memlab.engine.database import Database, StoreError
 from memlab.messages import news, read_messages
 from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id, check_owner
 

@@ -28,8 +28,8 @@ from chromadb.api import ClientAPI
 from chromadb.api.models.Collection import Collection
 
 from memlab import clock
-from memlab.blocks import Floats, Matches
 from memlab.embedding import Embedder, hash_embed
+from memlab.engine.blocks import Floats, Matches
 from memlab.messages import news, read_messages
 from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id, check_kind, check_owner
 from memlab.store import DEFAULT_SCOPES, MemoryStore, StoreError, check_scopes, identity_of

@@ -11,11 +11,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from course.model_server import Model, ModelServer, mem0_model
 from memlab.embedding import Embedder, hash_embed
 from memlab.records import check_list, check_text, one_of
-from memlab.teaching.mem0_setup import load_mem0
-from memlab.teaching.model_server import Model, ModelServer, mem0_model
 from solutions.extraction import ExtractionFailed, default_model, rule_extract
+from solutions.given.mem0_setup import load_mem0
 
 if TYPE_CHECKING:
     from mem0 import Memory  # type: ignore[import-untyped]

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from course.acceptance import NotOffered
 from memlab import clock
-from memlab.blocks import Matches
+from memlab.engine.blocks import Matches
 from memlab.messages import news, read_messages
 from memlab.records import (
     MAX_CONTENT,
@@ -44,7 +45,6 @@ from memlab.records import (
     starting_confidence,
 )
 from memlab.store import MemoryStore
-from memlab.teaching.acceptance import NotOffered
 from solutions import forgetting
 from solutions.consolidation import Extractor, decide, is_exclusive, note_down, take_note
 from solutions.extraction import llm_extract, rule_extract

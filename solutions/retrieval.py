@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memlab import clock
-from memlab.blocks import Matches
 from memlab.embedding import STOPWORDS, words
+from memlab.engine.blocks import Matches
 from memlab.records import MemoryRecord, check_kind, check_number
 from memlab.store import DEFAULT_SCOPES, MemoryStore
 

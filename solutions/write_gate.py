@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from memlab.records import Candidate, check_bool, check_id, check_text, one_of
 from solutions.consolidation import Extractor
-from solutions.gate_patterns import (
+from solutions.given.gate_patterns import (
     BETWEEN_GROUPS,
     CARD_BRAND,
     CLAUSES,

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbformat import from_dict
 
-from memlab.teaching.lesson import read
+from course.lesson import read
 
 TINY = Path(__file__).parent / "tiny"
 NAME = "99_tiny.ipynb"

@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
-from memlab.teaching.checks import CheckResult
+from course.check import CheckResult
 
 
 def outcome(index: int, result: ExecutionResult) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from offline import Offline, isolated
 
-from memlab.teaching.lesson import Exercise, checks, exercises, place
+from course.lesson import Exercise, checks, exercises, place
 
 CHILD = Path(__file__).with_name("lesson_child.py")
 

@@ -10,14 +10,14 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BLOCKS = {
     "solutions.demo": ("<!-- demo output -->\n```text\n", "```\n<!-- end of demo output -->"),
-    "solutions.systems": ("<!-- comparison -->\n", "<!-- end of comparison -->"),
+    "benchmarks.systems": ("<!-- comparison -->\n", "<!-- end of comparison -->"),
 }
 """Each program with the marks between which the README shows what it prints."""
 
 
 def printed(module: str) -> str:
     """What `python -m module` prints for the README; raises CalledProcessError if it fails."""
-    options = ["--markdown"] if module == "solutions.systems" else []
+    options = ["--markdown"] if module == "benchmarks.systems" else []
     command = [sys.executable, "-m", module, *options]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     return run.stdout.decode("utf-8").replace("\r\n", "\n")

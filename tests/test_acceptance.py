@@ -18,12 +18,9 @@ from uuid import uuid4
 import pytest
 from readme import ROOT, shown
 
-from memlab import clock
-from memlab.embedding import hash_embed
-from memlab.records import Candidate, MemoryRecord, Source, check_owner
-from memlab.store import MemoryStore
-from memlab.teaching import acceptance
-from memlab.teaching.acceptance import (
+from benchmarks.systems import SYSTEMS, sqlite_system
+from course import acceptance
+from course.acceptance import (
     ABILITIES,
     Comparison,
     NotOffered,
@@ -34,6 +31,10 @@ from memlab.teaching.acceptance import (
     load_factory,
     main,
 )
+from memlab import clock
+from memlab.embedding import hash_embed
+from memlab.records import Candidate, MemoryRecord, Source, check_owner
+from memlab.store import MemoryStore
 from solutions import consolidation, systems
 from solutions.consolidation import similar_memories
 from solutions.extraction import rule_extract
@@ -41,7 +42,6 @@ from solutions.forgetting import forget_source
 from solutions.injection import confidence_band, inject, render
 from solutions.memory_system import MemorySystem, Refused, without_secrets
 from solutions.retrieval import Hit, Weights, top_k
-from solutions.systems import SYSTEMS, sqlite_system
 from solutions.write_gate import RULES, SECRET, Verdict, gate
 
 
@@ -757,7 +757,7 @@ def test_the_readme_shows_what_the_comparison_prints(
     caplog.set_level(logging.WARNING, logger="mem0")  # so that what main() sets is undone
     monkeypatch.setattr(systems, "compare", lambda factories: comparison if factories is SYSTEMS else None)
     assert systems.main(["--markdown"]) == 0
-    assert shown("solutions.systems") == capsys.readouterr().out, "bring it up to date: make notebooks"
+    assert shown("benchmarks.systems") == capsys.readouterr().out, "bring it up to date: make notebooks"
     assert systems.main([]) == 0
     assert capsys.readouterr().out == f"{comparison}\n"
 
@@ -937,7 +937,7 @@ def test_in_markdown_reasons_stand_below_the_table() -> None:
 
 def test_a_file_is_tried_in_the_terminal() -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "memlab.teaching.acceptance", "solutions/memory_system.py"],
+        [sys.executable, "-m", "course.acceptance", "solutions/memory_system.py"],
         cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert (run.returncode, run.stderr) == (0, "")
@@ -947,7 +947,7 @@ def test_a_file_is_tried_in_the_terminal() -> None:
 def test_a_file_may_open_its_systems_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "my_memory.py"
     file.write_text(
-        "from memlab.teaching.acceptance import NotOffered\n"
+        "from course.acceptance import NotOffered\n"
         "def open_system(folder, extract):\n"
         "    raise NotOffered('nothing yet')\n"
     )

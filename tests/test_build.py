@@ -11,9 +11,9 @@ from broken import BROKEN, NAME, OUTPUT, TINY, Change, another_kernel, cell, rem
 from lesson_runner import faults, run, with_what_it_calls
 from nbformat import from_dict
 
-from memlab.teaching.build import differences, execute, main, names, output_problems, solve, tidy, write
-from memlab.teaching.lesson import LessonError, exercises, read
-from memlab.teaching.lint import problems
+from course.desk.build import differences, execute, main, names, output_problems, solve, tidy, write
+from course.desk.lint import problems
+from course.lesson import LessonError, exercises, read
 
 sys.path.insert(0, str(TINY / "notebooks"))
 import tiny_checks  # noqa: F401  (registers the checks of lesson 99)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from course.acceptance import Extractor, accept
+from course.lessons.lesson_11 import ATTACKS, Attack, Gullible, attack_table
 from memlab import clock
 from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore
-from memlab.teaching.acceptance import Extractor, accept
-from memlab.teaching.lesson_11 import ATTACKS, Attack, Gullible, attack_table
 from solutions.capstone import MemorySystem, evict, poison, remember, shard_of
 from solutions.extraction import rule_extract
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memlab.teaching.checks import (
+from course.check import (
     Cases,
     CheckResult,
     Function,

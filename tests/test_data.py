@@ -13,10 +13,10 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
+from course.scenarios import Kind, LabelledMemory, Person, Question, fill, load_retrieval
 from memlab import clock
 from memlab.embedding import RecordedEmbedder, words
 from memlab.store import MemoryStore
-from memlab.teaching.scenarios import Kind, LabelledMemory, Person, Question, fill, load_retrieval
 from solutions.demo import load_conversations
 from solutions.retrieval import PINNED
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from course.desk.doctor import Check
 from memlab import doctor
-from memlab.doctor import Check
 
 
 def ill(check: Check, *said: str) -> None:
@@ -28,7 +28,7 @@ def ill(check: Check, *said: str) -> None:
 def test_a_healthy_machine_passes_every_check_and_no_key_is_printed() -> None:
     secret = "sk-ant-do-not-print-me"
     run = subprocess.run(
-        [sys.executable, "-m", "memlab.doctor"],
+        [sys.executable, "-m", "course.desk.doctor"],
         env=os.environ | {"ANTHROPIC_API_KEY": secret},
         text=True,
         capture_output=True,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from course.lessons.lesson_01 import bucket_picture
+from course.pictures.explorer import Comparison, compare, explorer
 from memlab.embedding import STOPWORDS, bucket, cosine, hash_embed, trigrams, words
-from memlab.teaching.explorer import Comparison, compare, explorer
-from memlab.teaching.lesson_01 import bucket_picture
 
 DIETARY = "any dietary restrictions I should know about?"
 VEGETARIAN = "The user follows a vegetarian diet."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from course.lesson import ROOT
+from course.lessons.lesson_03 import Labelled, count, guard_table, load_labelled, said, seen_table
 from memlab.records import Candidate
-from memlab.teaching.lesson import ROOT
-from memlab.teaching.lesson_03 import Labelled, count, guard_table, load_labelled, said, seen_table
 from solutions.extraction import GUARDS, is_question, rule_extract
 
 LABELLED = load_labelled(ROOT / "data" / "labelled_messages.json")

@@ -63,7 +63,7 @@ def test_memlab_never_imports_solutions() -> None:
     assert [file.name for file in files if reaches(imported(file), "solutions")] == []
 
 
-@pytest.mark.parametrize("package", ["memlab.teaching", "chromadb", "mem0", "anthropic", "ipywidgets"])
+@pytest.mark.parametrize("package", ["course", "chromadb", "mem0", "anthropic", "ipywidgets"])
 def test_the_core_of_memlab_never_imports_what_belongs_further_out(package: str) -> None:
     core = sorted((ROOT / "memlab").glob("*.py"))
     assert {"clock.py", "embedding.py", "records.py", "store.py"} <= {file.name for file in core}
@@ -80,7 +80,7 @@ def test_no_module_imports_the_tests_or_the_benchmarks() -> None:
     [
         ("import memlab", HEAVY | {"numpy"}),
         ("import memlab.clock, memlab.embedding, memlab.records, memlab.store", HEAVY),
-        ("import memlab.doctor", HEAVY | {"numpy"}),
+        ("import course.desk.doctor", HEAVY | {"numpy"}),
     ],
 )
 def test_importing_the_core_loads_nothing_heavy(statement: str, heavy: set[str]) -> None:
@@ -284,9 +284,9 @@ def test_make_hands_folders_with_spaces_to_grading_and_updating(clone: Clone) ->
     assert clone.make("grade").returncode == 0
     assert clone.make("update", "FROM=old copy").returncode == 0
     assert clone.asked() == [
-        "-m memlab.teaching.grade a class --csv all of it.csv",
-        "-m memlab.teaching.grade notebooks",
-        "-m memlab.teaching.update --from old copy",
+        "-m course.desk.grade a class --csv all of it.csv",
+        "-m course.desk.grade notebooks",
+        "-m course.desk.update --from old copy",
     ]
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from memlab.teaching import grade
-from memlab.teaching.build import solve, write
-from memlab.teaching.grade import (
+from course.desk import grade
+from course.desk.build import solve, write
+from course.desk.grade import (
     Grade,
     GradeError,
     HandIn,
@@ -29,7 +29,7 @@ from memlab.teaching.grade import (
     summary,
     table,
 )
-from memlab.teaching.lesson import ROOT, exercises, read
+from course.lesson import ROOT, exercises, read
 
 NAME = "01_embeddings.ipynb"
 LESSON = read(ROOT / "notebooks" / NAME)
@@ -76,7 +76,7 @@ AT_HOME = (
 
 
 PATCHED = """
-import memlab.teaching.checks as _c
+import course.check as _c
 _c.check = _c._check = lambda id_, *answers: _c.CheckResult(id_, "passed", "")
 for _id in _c._REGISTRY:
     _c._REGISTRY[_id] = lambda case, *answers: None
@@ -131,7 +131,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
         (group / name).mkdir()
         (group / name / NAME).write_text(text)
     before = state(group)
-    command = [sys.executable, "-m", "memlab.teaching.grade", str(group), "--csv", str(place / "all.csv")]
+    command = [sys.executable, "-m", "course.desk.grade", str(group), "--csv", str(place / "all.csv")]
     secrets = {"ANTHROPIC_API_KEY": "k", "GITHUB_TOKEN": "t", "AWS_SECRET_ACCESS_KEY": "s"}
     run = subprocess.run(
         [*command, "--cell-seconds", "2"],

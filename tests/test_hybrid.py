@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline import ADA, frozen
 
+from course.lessons.lesson_05 import bm25
 from memlab.embedding import RecordedEmbedder
 from memlab.records import MemoryRecord
 from memlab.store import MemoryStore
-from memlab.teaching.lesson_05 import bm25
 from solutions.retrieval import (
     KEYWORD_SHARE,
     Hit,

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from memlab.teaching.build import names
-from memlab.teaching.lesson import ROOT, exercises, read
-from memlab.teaching.lint import STATED
+from course.desk.build import names
+from course.desk.lint import STATED
+from course.lesson import ROOT, exercises, read
 
 GUIDE = (ROOT / "solutions" / "README.md").read_text(encoding="utf-8")
 SECTIONS = {
@@ -25,7 +25,7 @@ SECTIONS = {
 
 def said(lesson: str) -> str:
     """All that the checks of a lesson can say, with single spaces; what is filled in stands as …."""
-    tree = ast.parse((ROOT / "memlab" / "teaching" / f"lesson_{lesson}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "course" / "lessons" / f"lesson_{lesson}.py").read_text(encoding="utf-8"))
     texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return " ".join(" ".join(texts).split())
 

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memlab import clock
-from memlab.embedding import RecordedEmbedder, hash_embed
-from memlab.teaching.bench import Bench, Mix, Setting, make_bench, metrics, rank
-from memlab.teaching.lesson_05 import (
+from course.lessons.lesson_05 import (
     STANDARD,
     best_mix,
     gain,
@@ -27,7 +24,10 @@ from memlab.teaching.lesson_05 import (
     weights_map,
     with_keywords,
 )
-from memlab.teaching.scenarios import load_retrieval
+from course.pictures.tuning import Bench, Mix, Setting, make_bench, metrics, rank
+from course.scenarios import load_retrieval
+from memlab import clock
+from memlab.embedding import RecordedEmbedder, hash_embed
 from solutions.retrieval import (
     blended_score,
     hybrid_relevance,

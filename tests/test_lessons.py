@@ -9,12 +9,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from edits import edited
 from lesson_runner import faults, last_use, run, with_what_it_calls
 
-from memlab.teaching.build import differences, names, output_problems, solve
-from memlab.teaching.checks import CheckResult, check
-from memlab.teaching.lesson import ROOT, Check, Exercise, checks, exercises, read
-from memlab.teaching.lint import problems
+from course.check import CheckResult, check
+from course.desk.build import differences, names, output_problems, solve
+from course.desk.lint import problems
+from course.lesson import ROOT, Check, Exercise, checks, exercises, read
 
 LESSONS = names()
 learner = cache(lambda name: read(ROOT / "notebooks" / name))
@@ -45,7 +46,10 @@ def kept_answers(name: str) -> ModuleType:
     return importlib.import_module(f"wrong_answers.lesson_{name[:2]}")
 
 
-def tried(exercise_id: str, entry: Any) -> CheckResult:
+def tried(name: str, exercise_id: str, entry: Any) -> CheckResult:
+    """What the check says to an edit of the reference, to a function, or to several objects."""
+    if isinstance(entry, str):
+        entry = (edited(find(name, exercise_id)[0], entry), *reference(name, exercise_id)[1:])
     return check(exercise_id, *(entry if isinstance(entry, tuple) else (entry,)))
 
 
@@ -108,7 +112,7 @@ def test_a_right_answer_written_differently_passes(name: str, exercise_id: str) 
     assert others, f"keep a second right answer for {exercise_id}"
     for entry in others:
         assert entry not in (reference(name, exercise_id), reference(name, exercise_id)[0])
-        result = tried(exercise_id, entry)
+        result = tried(name, exercise_id, entry)
         assert result.status == "passed", result
 
 
@@ -116,7 +120,7 @@ def test_a_right_answer_written_differently_passes(name: str, exercise_id: str) 
 def test_each_wrong_answer_is_rejected_by_its_own_message(name: str, exercise_id: str) -> None:
     wrong = kept_answers(name).WRONG[exercise_id]
     assert len(wrong) >= 3, f"keep three wrong answers for {exercise_id}"
-    results = [tried(exercise_id, entry) for entry, _ in wrong]
+    results = [tried(name, exercise_id, entry) for entry, _ in wrong]
     for result, (_, fragment) in zip(results, wrong, strict=True):
         assert result.status == "failed", result
         assert fragment in result.message, result

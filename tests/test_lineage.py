@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from course.pictures.lineage import belief
 from memlab import clock
 from memlab.records import MemoryRecord, Source, lineage
 from memlab.store import MemoryStore
-from memlab.teaching.lineage import belief
 from solutions.consolidation import learn
 
 

@@ -9,9 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from memlab.records import Candidate, MemoryRecord, Operation, Source
-from memlab.store import MemoryStore
-from memlab.teaching.model_server import (
+from course.model_server import (
     Model,
     ModelServer,
     connect,
@@ -19,6 +17,8 @@ from memlab.teaching.model_server import (
     last_text,
     tampering_model,
 )
+from memlab.records import Candidate, MemoryRecord, Operation, Source
+from memlab.store import MemoryStore
 from solutions.consolidation import DecisionFailed, decide, learn, llm_decide, read_decision
 
 VEGETARIAN = MemoryRecord(

@@ -17,16 +17,16 @@ import pytest
 from offline import Offline
 from pipeline import frozen, own_ids, said
 
+from course import acceptance
+from course.acceptance import NotOffered, accept
+from course.model_server import ModelServer, mem0_model
 from memlab import clock
 from memlab.embedding import cosine, hash_embed
 from memlab.records import Candidate, MemoryRecord, Source, SourceType
 from memlab.store import MemoryStore
-from memlab.teaching import acceptance
-from memlab.teaching.acceptance import NotOffered, accept
-from memlab.teaching.mem0_setup import load_mem0
-from memlab.teaching.model_server import ModelServer, mem0_model
 from solutions import mem0_port
 from solutions.extraction import ExtractionFailed, rule_extract
+from solutions.given.mem0_setup import load_mem0
 from solutions.mem0_client import build_memory, loud, read_memories
 from solutions.mem0_port import (
     Mem0Adapter,
@@ -848,7 +848,7 @@ def test_forgetting_a_user_empties_what_waits_for_review(memory: Any, ada: str) 
 def test_the_adapter_passes_the_rows_that_its_store_takes_part_in_on_qdrant_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On Chroma all rows are tried, by `python -m solutions.systems`; the tests above try both stores."""
+    """On Chroma all rows are tried, by `python -m benchmarks.systems`; the tests above try both stores."""
     rows_of_the_store = ("retrieval", "revocation", "expiry", "erasure", "isolation")
     monkeypatch.setattr(acceptance, "ABILITIES", rows_of_the_store)
     report = accept(

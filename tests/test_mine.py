@@ -15,14 +15,14 @@ from typing import Any
 import nbformat
 import pytest
 
+from course.acceptance import accept, load_factory
+from course.desk import mine
+from course.desk.mine import BEGINNING, LINE, Edited, Gathered, Row, gather, is_stub, main, tasks
+from course.desk.trial import Trial, try_out
+from course.desk.weave import Statement, names_of, rename
+from course.lesson import ROOT, LessonError, read
 from memlab.records import Source
 from memlab.store import MemoryStore
-from memlab.teaching import mine
-from memlab.teaching.acceptance import accept, load_factory
-from memlab.teaching.lesson import ROOT, LessonError, read
-from memlab.teaching.mine import BEGINNING, LINE, Edited, Gathered, Row, gather, is_stub, main, tasks
-from memlab.teaching.trial import Trial, try_out
-from memlab.teaching.weave import Statement, names_of, rename
 
 STUBS = ROOT / "notebooks"
 LIMIT = 6.0

@@ -9,7 +9,7 @@ import pytest
 from chromadb.utils.embedding_functions import ONNXMiniLM_L6_V2
 from chromadb.utils.embedding_functions.onnx_mini_lm_l6_v2 import ONNXMiniLM_L6_V2 as Model
 
-from memlab.teaching.minilm import FILES, LocalMiniLM
+from course.minilm import FILES, LocalMiniLM
 
 
 @pytest.fixture

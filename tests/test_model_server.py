@@ -9,8 +9,7 @@ import anthropic
 import openai
 import pytest
 
-from memlab.embedding import hash_embed
-from memlab.teaching.model_server import (
+from course.model_server import (
     MODEL_NAME,
     ModelServer,
     connect,
@@ -19,6 +18,7 @@ from memlab.teaching.model_server import (
     mem0_model,
     recalling_model,
 )
+from memlab.embedding import hash_embed
 from solutions.extraction import llm_extract, render_prompt, rule_extract
 
 SAID = [{"role": "user", "content": "I'm a vegetarian, by the way."}]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memlab.teaching.lesson import ROOT, exercises, functions, read
+from course.lesson import ROOT, exercises, functions, read
 
 GRADED = "06_injection.ipynb"
 ASSIGNMENTS = {"more": ["01_embeddings.ipynb", "08_write_gate.ipynb"], "one": [GRADED]}

@@ -15,7 +15,7 @@ from nbformat import from_dict
 from nbformat.v4 import new_code_cell
 from offline import Offline, isolated
 
-from memlab.teaching.lesson import ROOT
+from course.lesson import ROOT
 
 SWALLOWED = """
 import urllib.request

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline import frozen
 
 from memlab import clock
-from memlab.recorded import RecordedEmbedder
+from memlab.engine.recordings import RecordedEmbedder
 from memlab.store import StoreError
 from solutions.chroma_tools import folder_client, folder_holding, memory_client, purge, similarity
 from solutions.policy_store import Memory, PolicyStore, newest, recall, remember, score

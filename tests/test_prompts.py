@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from memlab import clock
-from memlab.records import MemoryRecord, Source
-from memlab.teaching.prompts import (
+from course.pictures.prompts import (
     ATTACKS,
     FIELDS,
     attack_table,
@@ -17,7 +15,9 @@ from memlab.teaching.prompts import (
     hesitant_model,
     prompt_table,
 )
-from memlab.teaching.views import bands_picture, growth_picture
+from course.pictures.views import bands_picture, growth_picture
+from memlab import clock
+from memlab.records import MemoryRecord, Source
 from solutions.injection import confidence_band, escape
 
 BLOCK = "Be kind.\n\n<MEMORIES>\n- likes tea\n</MEMORIES>"

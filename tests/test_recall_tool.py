@@ -8,10 +8,10 @@ from typing import Any
 import anthropic
 import pytest
 
+from course.model_server import ModelServer, recalling_model
+from course.pictures.prompts import offline_client
 from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore
-from memlab.teaching.model_server import ModelServer, recalling_model
-from memlab.teaching.prompts import offline_client
 from solutions.injection import RECALL_TOOL, answer_with_tool, recall_result
 from solutions.retrieval import Hit, retrieve
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from ipywidgets import HTML, Button, HBox, IntSlider, VBox
 
+from course.pictures.stepper import Step, play, step_view, stepper, strip
 from memlab.records import Candidate, Conversation, MemoryRecord, Source
-from memlab.teaching.stepper import Step, play, step_view, stepper, strip
 from solutions.consolidation import affected_memories, apply, decide, similar_memories
 from solutions.demo import ADA, load_conversations
 from solutions.extraction import rule_extract

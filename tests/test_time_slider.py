@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from course.pictures.time_slider import Day, days_picture, decay_curves, fading, time_slider
 from memlab import clock
 from memlab.records import MemoryRecord
-from memlab.teaching.time_slider import Day, days_picture, decay_curves, fading, time_slider
 
 
 def word(confidence: float) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from course.pictures.tuner import OWN, ranking_html, rebalanced, shown, tuner_picture, weight_tuner
+from course.pictures.tuning import Bench, Mix, Setting, make_bench, margin, metrics, rank
+from course.scenarios import LabelledMemory, Person, Question, load_retrieval
 from memlab import clock
 from memlab.embedding import Embedder, RecordedEmbedder, hash_embed
 from memlab.store import MemoryStore
-from memlab.teaching.bench import Bench, Mix, Setting, make_bench, margin, metrics, rank
-from memlab.teaching.scenarios import LabelledMemory, Person, Question, load_retrieval
-from memlab.teaching.tuner import OWN, ranking_html, rebalanced, shown, tuner_picture, weight_tuner
 from solutions.retrieval import (
     Weights,
     blended_score,

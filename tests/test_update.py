@@ -15,9 +15,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from memlab.teaching.build import solve, write
-from memlab.teaching.lesson import ROOT, read
-from memlab.teaching.update import UpdateError, bring, carry, main, update
+from course.desk.build import solve, write
+from course.desk.update import UpdateError, bring, carry, main, update
+from course.lesson import ROOT, read
 
 NAME = "01_embeddings.ipynb"
 OTHER = "00_start_here.ipynb"
@@ -273,7 +273,7 @@ def test_commits_of_ones_own_are_left_to_their_author(course: Course) -> None:
 def test_when_git_cannot_go_forward_everything_is_as_it_was(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memlab.teaching import update as module
+    from course.desk import update as module
 
     course.publish(lambda cells: cells["01-recap"].update(source="A new recap."))
     before, real = course.notebook.read_bytes(), module._git

@@ -44,8 +44,8 @@ COUNT = "() => jupyterapp.shell.currentWidget.content.widgets.length"
 THEME = "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})"
 
 TOLD = """
-from memlab.teaching.bench import margin, rank
-from memlab.teaching.tuner import ranking_html
+from course.pictures.tuning import margin, rank
+from course.pictures.tuner import ranking_html
 
 def told(question, setting):
     rows = rank(TUNE, question, setting)
@@ -166,7 +166,7 @@ def assert_day(notebook: Notebook, widget: Locator, day: int, floor: float) -> N
 
 def test_the_time_slider_shows_the_day_that_keyboard_and_mouse_go_to(lab: Lab) -> None:
     with running(lab, "solutions/07_forgetting.ipynb") as notebook:
-        ask(notebook, "from memlab.teaching.time_slider import fading")
+        ask(notebook, "from course.pictures.time_slider import fading")
         widget = widget_of(notebook, "07-slider-widget")
         assert_day(notebook, widget, 0, 0.2)
         press(slider(widget, "day"), *["ArrowRight"] * 3)
@@ -189,7 +189,7 @@ def test_the_time_slider_shows_the_day_that_keyboard_and_mouse_go_to(lab: Lab) -
 
 def test_the_explorer_compares_what_is_typed(lab: Lab) -> None:
     with running(lab, "solutions/01_embeddings.ipynb") as notebook:
-        ask(notebook, "from memlab.teaching.explorer import compare")
+        ask(notebook, "from course.pictures.explorer import compare")
         widget = widget_of(notebook, "01-explorer")
         boxes = widget.get_by_label("text above"), widget.get_by_label("text below")
         boxes[0].fill("a walnut cake")

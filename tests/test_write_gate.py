@@ -18,7 +18,7 @@ from memlab.records import Candidate, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import consolidate, learn
 from solutions.extraction import rule_extract
-from solutions.gate_patterns import CARD_BRAND
+from solutions.given.gate_patterns import CARD_BRAND
 from solutions.write_gate import (
     ASSISTANT,
     INSTRUCTION,

@@ -20,12 +20,10 @@ from chromadb.api import ClientAPI
 from hostile import FLOODS, LISTED, mixtures
 from pipeline import said
 
-from memlab.records import MemoryRecord, Operation, Source
-from memlab.store import StoreError
-from memlab.teaching.lineage import belief
-from memlab.teaching.model_server import ModelServer, mem0_model
-from memlab.teaching.time_slider import decay_curves
-from memlab.teaching.views import (
+from course.model_server import ModelServer, mem0_model
+from course.pictures.lineage import belief
+from course.pictures.time_slider import decay_curves
+from course.pictures.views import (
     as_picture,
     changes_table,
     dialogue,
@@ -35,6 +33,8 @@ from memlab.teaching.views import (
     score_bars,
     store_table,
 )
+from memlab.records import MemoryRecord, Operation, Source
+from memlab.store import StoreError
 from solutions.chroma_store import ChromaMemoryStore, meets, visible_where
 from solutions.chroma_tools import (
     NO_EMBEDDER,

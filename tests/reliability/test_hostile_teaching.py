@@ -15,26 +15,27 @@ import nbformat
 import pytest
 from hostile import FLOODS, LISTED, mixtures
 
-import memlab.teaching
+import course
+from course.check import CheckResult, check
+from course.desk import grade, mine, weave
+from course.desk.trial import sentence
+from course.desk.update import carry
+from course.lesson import ROOT, LessonError, read
+from course.pictures import prompts
+from course.pictures.explorer import compare
 from memlab.embedding import bucket, trigrams, words
-from memlab.teaching import grade, mine, prompts, weave
-from memlab.teaching.checks import CheckResult, check
-from memlab.teaching.explorer import compare
-from memlab.teaching.lesson import ROOT, LessonError, read
-from memlab.teaching.trial import sentence
-from memlab.teaching.update import carry
 
 NAME = "01_embeddings.ipynb"
 TEXTS = (*LISTED, *mixtures(500))
 
-HERE = ("checks", "explorer", "grade", "lesson", "mine", "prompts", "trial", "update", "weave")
+HERE = ("check", "explorer", "grade", "lesson", "mine", "prompts", "trial", "update", "weave")
 ELSEWHERE = {
     **dict.fromkeys(["views", "lineage", "time_slider", "model_server"], "in test_hostile_stores.py"),
     "acceptance": "tries systems with texts of its own; takes the path of a module",
-    "bench": "ranks the labelled data of the course",
+    "tuning": "ranks the labelled data of the course",
     "build": "reads the course's own notebooks",
+    "doctor": "looks at this machine",
     "lint": "reads the course's own notebooks",
-    "mem0_setup": "takes a folder, and imports mem0",
     "minilm": "an embedder; the model's tokenizer takes what hash_embed takes",
     "scenarios": "reads the labelled data of the course",
     "stepper": "hands messages to functions that are tried themselves, and draws with views",
@@ -42,11 +43,12 @@ ELSEWHERE = {
     "widgets": "frames widgets that others made",
     **dict.fromkeys([f"lesson_{number:02}" for number in range(12)], "checks, which `check` runs"),
 }
-"""Modules of memlab.teaching that no text from outside reaches, or not here; and why."""
+"""Modules of the course that no text from outside reaches, or not here; and why."""
 
 
 def test_every_module_for_teaching_is_tried_or_says_why_not() -> None:
-    modules = {found.name for found in pkgutil.iter_modules(memlab.teaching.__path__)}
+    found = pkgutil.walk_packages(course.__path__, "course.")
+    modules = {module.name.rpartition(".")[2] for module in found if not module.ispkg}
     assert modules == {*HERE, *ELSEWHERE}
 
 

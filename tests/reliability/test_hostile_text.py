@@ -47,12 +47,12 @@ SHARE = 200  # of the mixtures, one function in so many gets the same
 LIMIT = 1.0  # second of processor time for one text; the slowest takes a third, on a busy machine
 
 LEFT_OUT = {
-    "memlab.blocks": "holds numbers; the store alone calls it",
-    "memlab.database": "takes SQL; the store alone calls it",
-    "memlab.doctor": "looks at the machine",
+    "memlab.engine.blocks": "holds numbers; the store alone calls it",
+    "memlab.engine.database": "takes SQL; the store alone calls it",
+    "course.desk.doctor": "looks at the machine",
     "solutions.demo": "a command line",
-    "solutions.systems": "a command line",
-    "solutions.gate_patterns": "patterns, written by the author of the gate",
+    "benchmarks.systems": "a command line",
+    "solutions.given.gate_patterns": "patterns, written by the author of the gate",
     "solutions.extraction.any_of": "takes a pattern, written by the author of a rule",
     "solutions.extraction.expand": "takes a pattern, written by the author of a rule",
     "solutions.extraction.around": "takes a pattern, written by the author of a rule",
@@ -315,7 +315,7 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
             "ReviewQueue": ReviewQueue(),
             "Anthropic": SimpleNamespace(messages=SimpleNamespace(create=_nothing_found)),
             "memlab.store.MemoryStore": store,
-            "memlab.recorded.RecordedEmbedder": RecordedEmbedder(),
+            "memlab.engine.recordings.RecordedEmbedder": RecordedEmbedder(),
             "solutions.capstone.MemorySystem": capstone.MemorySystem(store),
             "solutions.memory_system.MemorySystem": MemorySystem(store),
             "solutions.write_gate.ReviewQueue": ReviewQueue(),

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from course.lessons.lesson_01 import unspaced
 from memlab import embedding as given
-from memlab.teaching.lesson_01 import unspaced
 
 # --- 01-trigrams
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from memlab.blocks import Matches
 from memlab.embedding import words
+from memlab.engine.blocks import Matches
 from solutions.retrieval import KEYWORD_SHARE, PINNED, Array, keywords, recency, top_k
 
 Answer = Callable[..., Any]

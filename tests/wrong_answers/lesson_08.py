@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from course.lessons.lesson_08 import Proposed
 from memlab.records import check_id, one_of
-from memlab.teaching.lesson_08 import Proposed
-from solutions.gate_patterns import BETWEEN_GROUPS, CARD_BRAND, CLAUSES, NEED, OWED, PRIVATE_MATTERS
+from solutions.given.gate_patterns import BETWEEN_GROUPS, CARD_BRAND, CLAUSES, NEED, OWED, PRIVATE_MATTERS
 from solutions.write_gate import (
     FLAGGED,
     FREE_OF,

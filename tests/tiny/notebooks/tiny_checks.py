@@ -1,6 +1,6 @@
 """Checks of the tiny lesson."""
 
-from memlab.teaching.checks import Cases, Function, exercise
+from course.check import Cases, Function, exercise
 
 
 @exercise("99-double")

@@ -1,0 +1,1 @@
+"""The instructor's and the maintainer's tools."""

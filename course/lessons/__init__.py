@@ -1,0 +1,1 @@
+"""What each lesson checks and shows, a module a notebook."""

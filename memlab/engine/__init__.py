@@ -1,0 +1,1 @@
+"""The engine room, not for reading: the file, the ranking blocks, recorded vectors."""

@@ -1,0 +1,1 @@
+"""What the answers lean on and no exercise asks for."""
