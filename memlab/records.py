@@ -35,6 +35,9 @@ SOURCE_TYPES = tuple(TRUST)
 SCOPES: tuple[Scope, ...] = ("user", "session", "app")
 ACTIONS: tuple[Action, ...] = ("CREATE", "UPDATE", "NOOP")
 
+PINNED = 1.0
+"""The importance from which a memory is a pin: shown whatever the question is, and outside decay."""
+
 NOT_IN_JSON = ("extra", "embedding")
 MAX_ID = 200
 MAX_CONTENT = 10_000
@@ -185,6 +188,23 @@ class MemoryRecord:
     def own_sources(self) -> list[Source]:
         """The sources that state this memory themselves, without those it inherited."""
         return [source for source in self.sources if not source.inherited]
+
+    @property
+    def pinned(self) -> bool:
+        """True for a pin: shown whatever the question is, and outside the ranking, the budget and decay."""
+        return self.importance >= PINNED
+
+    def note(self, line: str) -> None:
+        """Add `line`, with the time before it, to the history.
+
+        Example:
+        >>> record = MemoryRecord("The user goes by Ada.", "u_ada")
+        >>> with clock.freeze("2026-11-30T09:00:00Z"):
+        ...     record.note("corroborated by user_implicit")
+        >>> record.history
+        ['2026-11-30 09:00:00 corroborated by user_implicit']
+        """
+        self.history.append(f"{clock.stamp(clock.now())} {line}")
 
     def copy(self) -> MemoryRecord:
         """A record that says the same; changing one of the two leaves the other as it is.
@@ -412,6 +432,13 @@ def check_positive(name: str, value: object) -> float:
     if number <= 0.0:
         raise ValueError(f"{name}={value!r:.60} is not above 0; pass a positive number")
     return number
+
+
+def check_whole(name: str, value: object, least: int = 0) -> int:
+    """`value` if it is a whole number of `least` or more; raises ValueError that names the field `name`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name}={value!r:.60} is not a whole number of {least} or more; pass one")
+    return value
 
 
 def check_bool(name: str, value: object) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from memlab import clock
 from memlab.records import (
+    PINNED,
     SCOPES,
     TRUST,
     Candidate,
@@ -31,7 +32,7 @@ from solutions.extraction import rule_extract
 from solutions.forgetting import Revocation, forget_source, forget_user, regenerate, tombstone
 from solutions.injection import inject
 from solutions.memory_system import without_secrets
-from solutions.retrieval import PINNED, Hit, retrieve
+from solutions.retrieval import Hit, retrieve
 from solutions.write_gate import ReviewQueue, gate, gated
 
 POLICY = Source("bootstrapped", "policy")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from memlab import clock
 from memlab.messages import news, read_messages
 from memlab.records import (
     ACTIONS,
@@ -32,7 +31,8 @@ from memlab.records import (
     starting_confidence,
 )
 from memlab.store import MemoryStore
-from solutions.extraction import OBJECT, ReplyFailed, default_model, reply_of, rule_extract
+from solutions.extraction import OBJECT, rule_extract
+from solutions.given.ask import ReplyFailed, ask
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
@@ -229,12 +229,12 @@ def take_note(memory: MemoryRecord, operation: Operation, source: Source) -> Non
     """
     heard = {known.source_id for known in memory.own_sources()}
     if not same_fact(memory.content, operation.content):
-        note_down(memory, f"kept against {source.source_type} {source.source_id}: {operation.reason}")
+        memory.note(f"kept against {source.source_type} {source.source_id}: {operation.reason}")
     elif source.source_id not in heard:
         memory.sources.append(replace(source, inherited=False))
         memory.confidence = round(min(1.0, memory.confidence + CORROBORATION), 6)
         memory.updated_at = max(memory.updated_at, source.at)
-        note_down(memory, f"corroborated by {source.source_type}")
+        memory.note(f"corroborated by {source.source_type}")
 
 
 def supersede(store: MemoryStore, displaced: list[MemoryRecord], new: MemoryRecord, reason: str) -> None:
@@ -248,18 +248,13 @@ def supersede(store: MemoryStore, displaced: list[MemoryRecord], new: MemoryReco
         for old in displaced:
             old.invalidated_at = max(old.created_at, new.created_at)
             old.superseded_by = new.memory_id
-            note_down(old, f"superseded by {new.memory_id}: {reason}")
+            old.note(f"superseded by {new.memory_id}: {reason}")
             store.put(old)
             known = {source.source_id for source in new.sources}
             taken_over = [source for source in old.sources if source.source_id not in known]
             new.sources = [replace(source, inherited=True) for source in taken_over] + new.sources
-            note_down(new, f"created from {old.memory_id}: {reason}")
+            new.note(f"created from {old.memory_id}: {reason}")
         store.put(new)
-
-
-def note_down(record: MemoryRecord, line: str) -> None:
-    """Add `line`, with the time before it, to the record's history."""
-    record.history.append(f"{clock.stamp(clock.now())} {line}")
 
 
 def consolidate(
@@ -469,19 +464,8 @@ def llm_decide(
     """
     if not affected:
         return decide(candidate, affected, source)
-    import anthropic  # here, so that learners who stay with the rules need not wait for it
-
-    reply = reply_of(
-        client,
-        DecisionFailed,
-        model=model or default_model(),
-        max_tokens=1024,
-        messages=[{"role": "user", "content": render_decision(candidate, affected, source)}],
-        output_config={"format": {"type": "json_schema", "schema": anthropic.transform_schema(Decision)}},
-    )
-    if reply.stop_reason in ("max_tokens", "refusal"):
-        raise DecisionFailed(f"stop_reason={reply.stop_reason!r}: the reply is cut short; ask again")
-    text = "".join(block.text for block in reply.content if block.type == "text")
+    prompt = render_decision(candidate, affected, source)
+    text = ask(client, prompt, Decision, model=model, max_tokens=1024, failure=DecisionFailed)
     return fence(read_decision(text), candidate, affected, source)
 
 

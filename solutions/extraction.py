@@ -9,7 +9,6 @@ from __future__ import annotations
 import bisect
 import json
 import logging
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,10 +20,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from memlab.messages import find_words, own_words, read_messages, without_memory, word_set
 from memlab.records import MAX_CONTENT, MAX_ID, Candidate
+from solutions.given.ask import ReplyFailed, ask
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
-    from anthropic.types import Message
 
 log = logging.getLogger(__name__)
 
@@ -805,47 +804,8 @@ class Extraction(BaseModel):
     facts: list[Fact]
 
 
-class ReplyFailed(ValueError):
-    """What came back is no reply that can be read."""
-
-
 class ExtractionFailed(ReplyFailed):
     """The model's reply could not be read. That is not the same as "no facts"."""
-
-
-def default_model() -> str:
-    """The model's name: MEMLAB_MODEL, or a small model that is good enough for extraction."""
-    return os.environ.get("MEMLAB_MODEL") or "claude-haiku-5-5"
-
-
-def reply_of(client: Anthropic, failure: type[ReplyFailed] = ReplyFailed, **request: Any) -> Message:
-    """The service's reply to one request, its blocks complete; never an empty one.
-
-    request: what `client.messages.create` takes. Raises `failure` for what is no such reply: an empty body,
-    JSON that is cut off or says something else, a web page; and what the client raises when nothing came
-    back or the service refused.
-    """
-    try:
-        reply: Message = client.messages.create(**request)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise failure(f"the reply is empty, cut off or no JSON ({error}); ask again") from error
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"model, system or messages hold half of a surrogate pair ({error}); remove it, e.g. with "
-            "text.encode('utf-8', 'ignore').decode()"
-        ) from None
-    blocks = getattr(reply, "content", None)
-    if not isinstance(blocks, list) or not all(map(_complete, blocks)):
-        raise failure(f"reply={str(reply)[:80]!r} is no message of a model; is the client's base_url right?")
-    if not blocks and reply.stop_reason not in ("max_tokens", "refusal"):
-        raise failure(f"the reply is empty (stop_reason={reply.stop_reason!r}); ask again")
-    return reply
-
-
-def _complete(block: object) -> bool:
-    kind = getattr(block, "type", None)
-    needed = {"text": ("text",), "tool_use": ("id", "name")}.get(str(kind), ())
-    return isinstance(kind, str) and all(isinstance(getattr(block, name, None), str) for name in needed)
 
 
 def llm_extract(
@@ -859,21 +819,7 @@ def llm_extract(
     texts = [text for text in map(without_memory, user_texts(messages)) if text.strip()]
     if not texts:
         return []
-    import anthropic  # here, so that learners who stay with the rules need not wait for it
-
-    reply = reply_of(
-        client,
-        ExtractionFailed,
-        model=model or default_model(),
-        max_tokens=4096,
-        messages=[{"role": "user", "content": render_prompt(texts)}],
-        output_config={"format": {"type": "json_schema", "schema": anthropic.transform_schema(Extraction)}},
-    )
-    if reply.stop_reason in ("max_tokens", "refusal"):
-        raise ExtractionFailed(
-            f"stop_reason={reply.stop_reason!r}: the reply is cut short; send less text at once"
-        )
-    text = "".join(block.text for block in reply.content if block.type == "text")
+    text = ask(client, render_prompt(texts), Extraction, model=model, failure=ExtractionFailed)
     return supported(read_extraction(text), texts)
 
 

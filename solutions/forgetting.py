@@ -13,11 +13,19 @@ from typing import NamedTuple
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import TRUST, Candidate, MemoryRecord, Source, check_fraction, check_id, check_text
+from memlab.records import (
+    PINNED,
+    TRUST,
+    Candidate,
+    MemoryRecord,
+    Source,
+    check_fraction,
+    check_id,
+    check_text,
+)
 from memlab.store import MemoryStore
 from solutions.consolidation import CORROBORATION, WEAK, Extractor, consolidate, is_exclusive, same_fact
 from solutions.extraction import rule_extract
-from solutions.retrieval import PINNED
 
 Group = tuple[str, str]
 """A subject and a topic: what a fact is about, and so what it may contradict."""
@@ -264,7 +272,7 @@ def _strip(record: MemoryRecord, source_id: str) -> None:
         rest = max(others, default=0.0)
         record.confidence = round(max(0.0, min(record.confidence - CORROBORATION, rest)), 6)
     record.sources = [source for source in record.sources if source.source_id != source_id]
-    record.history.append(f"{clock.stamp(clock.now())} source {source_id} revoked")
+    record.note(f"source {source_id} revoked")
 
 
 def _said(
@@ -354,7 +362,7 @@ def _reconcile(
     for new, before in pairs:
         record = _carried_over(new, before, ids)
         if before is None or record != before:
-            record.history.append(f"{clock.stamp(clock.now())} {_change(record, before)}")
+            record.note(_change(record, before))
             store.put(record)
             changed.append(record)
     return changed

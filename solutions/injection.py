@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from memlab import clock
 from memlab.messages import without_memory
 from memlab.records import (
+    PINNED,
     TRUST,
     MemoryRecord,
     Source,
@@ -24,8 +25,9 @@ from memlab.records import (
 )
 from memlab.store import MemoryStore
 from solutions.consolidation import Extractor
-from solutions.extraction import default_model, reply_of, rule_extract, user_texts
-from solutions.retrieval import PINNED, Hit
+from solutions.extraction import rule_extract, user_texts
+from solutions.given.ask import default_model, reply_of
+from solutions.retrieval import Hit
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
@@ -205,7 +207,7 @@ def remember_session(
         for old in store.scan(user_id, app_name, ("session",), source.source_id, topic="conversation"):
             old.invalidated_at, old.superseded_by = clock.now(), memory.memory_id
             reason = f"superseded by {memory.memory_id}: the conversation went on"
-            old.history.append(f"{clock.stamp(clock.now())} {reason}")
+            old.note(reason)
             store.put(old)
         store.put(memory)
     return memory

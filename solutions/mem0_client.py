@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from course.model_server import Model, ModelServer, mem0_model
 from memlab.embedding import Embedder, hash_embed
 from memlab.records import check_list, check_text, one_of
-from solutions.extraction import ExtractionFailed, default_model, rule_extract
+from solutions.extraction import ExtractionFailed, rule_extract
+from solutions.given.ask import default_model
 from solutions.given.mem0_setup import load_mem0
 
 if TYPE_CHECKING:

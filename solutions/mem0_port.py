@@ -31,6 +31,7 @@ from memlab.engine.blocks import Matches
 from memlab.messages import news, read_messages
 from memlab.records import (
     MAX_CONTENT,
+    PINNED,
     TRUST,
     Candidate,
     Conversation,
@@ -46,12 +47,12 @@ from memlab.records import (
 )
 from memlab.store import MemoryStore
 from solutions import forgetting
-from solutions.consolidation import Extractor, decide, is_exclusive, note_down, take_note
+from solutions.consolidation import Extractor, decide, is_exclusive, take_note
 from solutions.extraction import llm_extract, rule_extract
 from solutions.injection import remember_session
 from solutions.mem0_client import build_memory as build_memory  # here too, beside what it is built for
 from solutions.memory_system import Gate, MemorySystem, displaced_by, without_secrets
-from solutions.retrieval import PINNED, Hit, Weights, blended_score, pins_first, recency
+from solutions.retrieval import Hit, Weights, blended_score, pins_first, recency
 from solutions.write_gate import ReviewQueue, gate
 
 if TYPE_CHECKING:
@@ -282,12 +283,12 @@ def supersede(memory: Memory, displaced: list[MemoryRecord], new: MemoryRecord, 
         known = {source.source_id for source in new.sources}
         inherited = [replace(s, inherited=True) for s in old.sources if s.source_id not in known]
         new.sources = inherited + new.sources
-        note_down(new, f"created from {old.memory_id}: {reason}")
+        new.note(f"created from {old.memory_id}: {reason}")
     save(memory, new)
     for old in displaced:
         old.invalidated_at = max(old.created_at, new.created_at)
         old.superseded_by = new.memory_id
-        note_down(old, f"superseded by {new.memory_id}: {reason}")
+        old.note(f"superseded by {new.memory_id}: {reason}")
         save(memory, old)
 
 
@@ -636,7 +637,7 @@ class Mem0Adapter(MemorySystem):
         asked = Candidate(text, record.topic, record.confidence, text, record.importance)
         kept = self._admitted(asked, user_id, vouched=False)
         told = _correction(record, kept.excerpt)
-        note_down(record, f"content corrected: {told.source_id}")  # not quoted: its source may be revoked
+        record.note(f"content corrected: {told.source_id}")  # not quoted: its source may be revoked
         sources = [*(replace(source, inherited=True) for source in record.sources), told]
         corrected = replace(record, content=kept.content, sources=sources, updated_at=told.at)
         save(self.memory, corrected)

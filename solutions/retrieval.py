@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 from memlab import clock
 from memlab.embedding import STOPWORDS, words
 from memlab.engine.blocks import Matches
-from memlab.records import MemoryRecord, check_kind, check_number
+from memlab.records import PINNED, MemoryRecord, check_kind, check_number
 from memlab.store import DEFAULT_SCOPES, MemoryStore
-
-PINNED = 1.0
-"""The importance from which a memory is shown whatever the question is."""
 
 SATURATION, LENGTH_PENALTY = 1.2, 0.75
 """BM25's k1 and b, at the values that Lucene ships: repeats soon stop counting, long texts count less."""

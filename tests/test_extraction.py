@@ -20,13 +20,13 @@ from solutions.extraction import (
     EXTRACTION_PROMPT,
     RULES,
     ExtractionFailed,
-    default_model,
     llm_extract,
     read_extraction,
     render_prompt,
     rule_extract,
     user_texts,
 )
+from solutions.given.ask import default_model
 
 CONVERSATIONS = Path(__file__).parents[1] / "data" / "conversations"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from edits import edited
 from lesson_runner import faults, last_use, run, with_what_it_calls
+from mutants import survivors
 
 from course.check import CheckResult, check
 from course.desk.build import differences, names, output_problems, solve
@@ -126,6 +127,18 @@ def test_each_wrong_answer_is_rejected_by_its_own_message(name: str, exercise_id
         assert fragment in result.message, result
     assert len({fragment for _, fragment in wrong}) == len(wrong), "two wrong answers share a fragment"
     assert len({result.message for result in results}) == len(wrong), "two wrong answers share a message"
+
+
+@pytest.mark.parametrize(("name", "exercise_id"), EXERCISES)
+def test_every_small_edit_of_the_reference_is_rejected_or_spared_for_a_reason(
+    name: str, exercise_id: str
+) -> None:
+    exercise, others = find(name, exercise_id)[0], reference(name, exercise_id)[1:]
+    passed = [mutant.edit for mutant in survivors(exercise, others) if not mutant.wording]
+    spared = getattr(kept_answers(name), "SPARED", {}).get(exercise_id, {})
+    assert_none(f"{exercise_id} lets pass: {edit}" for edit in passed if edit not in spared)
+    assert_none(f"{exercise_id} rejects, or no longer has: {edit}" for edit in set(spared) - set(passed))
+    assert all(reason.strip() for reason in spared.values())
 
 
 @pytest.mark.parametrize("name", LESSONS)

@@ -991,7 +991,7 @@ def _(case: Cases, take_note: Function) -> None:
     case.holds(
         "and so does the agreement",
         len(heard.history) == 1,
-        "Confidence rose and the history does not say why: `note_down` one line about the new witness.",
+        "Confidence rose and the history does not say why: `note` one line about the new witness.",
         given=given,
         expected=Shown("one line of history"),
         got=heard.history,

@@ -555,7 +555,7 @@ def _tombstone(
         case.holds(
             f"{'the old' if record is old else 'the new'} one notes why",
             any("she said so" in line for line in record.history),
-            "Both sides note the reason in their history: `note_down(record, …)`, before it is saved.",
+            "Both sides note the reason in their history: `record.note(…)`, before it is saved.",
             given=given,
             expected=Shown("a line with 'she said so'"),
             got=record.history,

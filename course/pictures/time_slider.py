@@ -14,12 +14,11 @@ from typing import Any
 from course.pictures.views import Picture, as_picture, new_figure
 from course.pictures.widgets import LIVE, panel
 from memlab import clock
-from memlab.records import MemoryRecord, check_fraction, check_positive
+from memlab.records import PINNED, MemoryRecord, check_fraction, check_positive
 
 Band = Callable[[float], str]
 """From a confidence, 0..1, to a word such as "high"."""
 
-PINNED = 1.0
 COLOURS = {"high": "#0072b2", "medium": "#56b4e9", "low": "#e69f00", "pruned": "#9a9a9a", "pin": "#009e73"}
 LINES = ("-", "--", "-.", ":")
 

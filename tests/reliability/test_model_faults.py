@@ -20,7 +20,8 @@ from pipeline import ADA, said
 from memlab.records import Candidate, MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import DecisionFailed, learn, llm_decide
-from solutions.extraction import ExtractionFailed, ReplyFailed, llm_extract
+from solutions.extraction import ExtractionFailed, llm_extract
+from solutions.given.ask import ReplyFailed
 from solutions.injection import answer_with_tool
 
 KEY = "sk-ant-api03-never-to-be-shown"

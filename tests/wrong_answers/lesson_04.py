@@ -10,7 +10,7 @@ from memlab.embedding import cosine
 from memlab.records import ACTIONS, TRUST, Candidate, MemoryRecord, Operation, Source, check_fraction
 from memlab.store import MemoryStore
 from solutions import consolidation as given
-from solutions.consolidation import is_exclusive, note_down, same_fact
+from solutions.consolidation import is_exclusive, same_fact
 
 Memories = list[MemoryRecord]
 
@@ -438,13 +438,13 @@ def step_by_step(candidate: Candidate, affected: Memories, source: Source) -> Op
 def _tombstone(old: MemoryRecord, new: MemoryRecord, reason: str) -> None:
     old.invalidated_at = max(old.created_at, new.created_at)
     old.superseded_by = new.memory_id
-    note_down(old, f"superseded by {new.memory_id}: {reason}")
+    old.note(f"superseded by {new.memory_id}: {reason}")
 
 
 def _inherit(old: MemoryRecord, new: MemoryRecord, reason: str) -> None:
     own = {source.source_id for source in new.sources}
     new.sources = [replace(s, inherited=True) for s in old.sources if s.source_id not in own] + new.sources
-    note_down(new, f"created from {old.memory_id}: {reason}")
+    new.note(f"created from {old.memory_id}: {reason}")
 
 
 def deletes(store: MemoryStore, displaced: Memories, new: MemoryRecord, reason: str) -> None:
@@ -526,7 +526,7 @@ def inherits_twice(store: MemoryStore, displaced: Memories, new: MemoryRecord, r
             _tombstone(old, new, reason)
             store.put(old)
             new.sources = [replace(source, inherited=True) for source in old.sources] + new.sources
-            note_down(new, reason)
+            new.note(reason)
         store.put(new)
 
 
@@ -538,7 +538,7 @@ def known_from_the_start(store: MemoryStore, displaced: Memories, new: MemoryRec
             store.put(old)
             taken_over = [source for source in old.sources if source.source_id not in known]
             new.sources = [replace(source, inherited=True) for source in taken_over] + new.sources
-            note_down(new, reason)
+            new.note(reason)
         store.put(new)
 
 
@@ -565,7 +565,7 @@ def inherits_behind(store: MemoryStore, displaced: Memories, new: MemoryRecord, 
             known = {source.source_id for source in new.sources}
             taken_over = [source for source in old.sources if source.source_id not in known]
             new.sources = new.sources + [replace(source, inherited=True) for source in taken_over]
-            note_down(new, reason)
+            new.note(reason)
         store.put(new)
 
 

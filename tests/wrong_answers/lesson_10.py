@@ -10,7 +10,7 @@ from typing import Any
 
 from memlab import clock
 from memlab.records import Candidate, MemoryRecord, Operation, Source, check_id
-from solutions.consolidation import decide, note_down, take_note
+from solutions.consolidation import decide, take_note
 from solutions.extraction import ExtractionFailed
 from solutions.mem0_port import (
     affected_memories,
@@ -318,12 +318,12 @@ def _inherit(new: MemoryRecord, displaced: list[MemoryRecord], reason: str) -> N
         new.sources = [
             replace(s, inherited=True) for s in old.sources if s.source_id not in known
         ] + new.sources
-        note_down(new, reason)
+        new.note(reason)
 
 
 def _end(memory: Any, old: MemoryRecord, new: MemoryRecord, reason: str) -> None:
     old.invalidated_at, old.superseded_by = clock.now(), new.memory_id
-    note_down(old, reason)
+    old.note(reason)
     save(memory, old)
 
 
@@ -356,7 +356,7 @@ def no_pointer(memory: Any, displaced: list[MemoryRecord], new: MemoryRecord, re
     ends_nothing(memory, displaced, new, reason)
     for old in displaced:
         old.invalidated_at = clock.now()
-        note_down(old, reason)
+        old.note(reason)
         save(memory, old)
 
 
@@ -375,7 +375,7 @@ def the_first_only(memory: Any, displaced: list[MemoryRecord], new: MemoryRecord
 
 
 def inherits_nothing(memory: Any, displaced: list[MemoryRecord], new: MemoryRecord, reason: str) -> None:
-    note_down(new, reason)
+    new.note(reason)
     save(memory, new)
     for old in displaced:
         _end(memory, old, new, reason)
@@ -495,7 +495,7 @@ def note_not_saved(
     if operation.action == "NOOP":
         for target in affected:
             if source.source_type == "tool_output":
-                note_down(target, f"kept against {source.source_id}")
+                target.note(f"kept against {source.source_id}")
                 save(memory, target)
             else:
                 take_note(target, operation, source)

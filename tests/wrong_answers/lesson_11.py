@@ -14,7 +14,7 @@ from memlab.records import SCOPES, TRUST, MemoryRecord, Operation, Source, check
 from memlab.store import MemoryStore
 from solutions.capstone import POLICY, Bill, MemorySystem, Usage
 from solutions.capstone import remember as finished
-from solutions.consolidation import learn, note_down, same_fact, supersede, trust_of
+from solutions.consolidation import learn, same_fact, supersede, trust_of
 from solutions.forgetting import Revocation, forget_source, tombstone
 from solutions.injection import inject
 from solutions.retrieval import Hit, retrieve
@@ -116,7 +116,7 @@ def noting_by_hand(
                 if trust_of(old) > trust_of(new):
                     raise ValueError("source: too weak")
                 old.invalidated_at, old.superseded_by = new.created_at, new.memory_id
-                note_down(old, "replaced")
+                old.note("replaced")
                 store.put(old)
     return new
 
