@@ -18,6 +18,7 @@ from uuid import uuid4
 import pytest
 from readme import ROOT, shown
 
+from benchmarks import systems
 from benchmarks.systems import SYSTEMS, sqlite_system
 from course import acceptance
 from course.acceptance import (
@@ -35,7 +36,7 @@ from memlab import clock
 from memlab.embedding import hash_embed
 from memlab.records import Candidate, MemoryRecord, Source, check_owner
 from memlab.store import MemoryStore
-from solutions import consolidation, systems
+from solutions import consolidation
 from solutions.consolidation import similar_memories
 from solutions.extraction import rule_extract
 from solutions.forgetting import forget_source
