@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from course.desk import doctor
 from course.desk.doctor import Check
-from memlab import doctor
 
 
 def ill(check: Check, *said: str) -> None:
@@ -141,11 +141,13 @@ def test_one_fault_makes_the_exit_code_1(
 
 
 def test_the_doctor_starts_where_nothing_is_installed(tmp_path: Path) -> None:
-    shutil.copytree(doctor.ROOT / "memlab", tmp_path / "memlab", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("memlab", "course"):
+        plain = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(doctor.ROOT / package, tmp_path / package, ignore=plain)
     shutil.copy(doctor.ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "notebooks").mkdir()
     bare = [sys.executable, "-I", "-S", "-c", "import sys; sys.path.insert(0, '.'); "]
-    bare[-1] += "from memlab import doctor; sys.exit(doctor.main())"
+    bare[-1] += "from course.desk import doctor; sys.exit(doctor.main())"
     run = subprocess.run(bare, cwd=tmp_path, text=True, capture_output=True, check=False)
     assert run.returncode == 1, run.stderr
     assert "[FAIL] chromadb: not installed" in run.stdout

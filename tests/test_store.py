@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from strategies import HOSTILE_TEXTS, any_text, records, refusal, undone
 
-from memlab import blocks, clock
+from memlab import clock
 from memlab.embedding import cosine, hash_embed
+from memlab.engine import blocks
 from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore, StoreError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memlab import database
+from memlab.engine import database
 from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore, StoreError
 
