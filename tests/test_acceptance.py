@@ -7,8 +7,10 @@ import logging
 import re
 import subprocess
 import sys
+import time
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -855,6 +857,32 @@ def test_a_hand_on_the_stop_button_stops_the_suite() -> None:
         accept(Interrupted)
 
 
+def loops(*_: object) -> list[Any]:
+    while True:
+        pass
+
+
+def sleeps(*_: object) -> list[Any]:
+    time.sleep(600)
+    return []
+
+
+def swallows_what_interrupts_it(*_: object) -> list[Any]:
+    for _ in range(2):
+        with suppress(BaseException):
+            time.sleep(600)
+    return []
+
+
+@pytest.mark.parametrize("hangs", [loops, sleeps, swallows_what_interrupts_it])
+def test_a_system_that_never_answers_is_ended_by_name(hangs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acceptance, "PATIENCE", 0.2)
+    monkeypatch.setattr(acceptance, "ABILITIES", ("extract", "pins"))
+    report = accept(type("Hangs", (Bare,), {"memories": hangs}))
+    assert (report["extract"].status, report["extract"].reason) == ("fail", "it gave no answer in 0.2 s")
+    assert report["pins"].status == "not offered"
+
+
 def test_a_system_that_cannot_be_closed_fails() -> None:
     class Stuck(MemorySystem):
         def close(self) -> None:
@@ -943,6 +971,19 @@ def test_a_file_is_tried_in_the_terminal() -> None:
     )  # fmt: skip
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.endswith("12 abilities: 12 pass\n")
+
+
+def test_a_package_is_tried_by_its_module_memory_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "their_own"
+    package.mkdir()
+    (package / "parts.py").write_text("class Store: pass\n")
+    (package / "memory_system.py").write_text(
+        "from their_own.parts import Store\ndef open_system(folder, extract):\n    return Store()\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert type(load_factory(package)(tmp_path, None)).__module__ == "their_own.parts"
 
 
 def test_a_file_may_open_its_systems_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
