@@ -298,6 +298,8 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ("(proposal.text, proposal.about, proposal.excerpt) => (proposal.text,)", "look at every field"),
         ("(proposal.text, proposal.about, proposal.excerpt) => (proposal.text, proposal.about)",
          "in the excerpt"),
+        ("any(OTHERS.search(legible(text)) for text in texts) => OTHERS.search(legible(' '.join(texts)))",
+         "not of all as one"),
         ('"NFKC", text)) for text in texts => "NFKC", text)) for text in texts[:1]',
          "looks at every field as well"),
         ("return SYSTEM_KEY.search(legible(metadata)) is not None => return False", "show it to everybody"),
