@@ -45,7 +45,7 @@ from solutions.forgetting import forget_source
 from solutions.injection import confidence_band, inject, render
 from solutions.memory_system import MemorySystem, Refused, without_secrets
 from solutions.retrieval import Hit, Weights, top_k
-from solutions.write_gate import RULES, SECRET, Verdict, gate
+from solutions.write_gate import INSTRUCTION, RULES, SECRET, Verdict, gate
 
 
 def on_sqlite(system: Callable[..., Any], folder: Path, extract: Any, **options: Any) -> Any:
@@ -476,9 +476,7 @@ def secrets_only(candidate: Any, verified: bool = False) -> Verdict:
 
 
 def without_instructions(candidate: Any, verified: bool = False) -> Verdict:
-    return gate(
-        candidate, verified=verified, rules=[rule for rule in RULES if rule.__name__ != "instruction"]
-    )
+    return gate(candidate, verified=verified, rules=[rule for rule in RULES if rule.reason != INSTRUCTION])
 
 
 def users_secrets_only(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

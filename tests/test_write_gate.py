@@ -19,24 +19,23 @@ from memlab.store import MemoryStore
 from solutions.consolidation import consolidate, learn
 from solutions.extraction import rule_extract
 from solutions.given.gate_patterns import CARD_BRAND
-from solutions.write_gate import (
+from solutions.given.gate_rules import (
     ASSISTANT,
     INSTRUCTION,
-    MOST,
     NOT_THEIRS,
     PRIVATE,
     PROMISE,
-    RULES,
     SECRET,
-    SLOT_ALIASES,
-    SLOTS,
     STORE,
     TOO_LONG,
     TRIVIA,
     UNKNOWN_SLOT,
     UNREADABLE,
-    Inspection,
-    Proposal,
+    Rule,
+)
+from solutions.given.proposals import MOST, SLOT_ALIASES, SLOTS, Inspection, Proposal
+from solutions.write_gate import (
+    RULES,
     ReviewQueue,
     Verdict,
     fold,
@@ -326,10 +325,12 @@ def test_only_true_vouches_for_a_candidate() -> None:
 def test_a_rule_that_fails_refuses_and_the_log_does_not_quote_the_secret(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def broken(seen: Inspection) -> str | None:
+    def broken(seen: Inspection) -> bool:
         raise ValueError(seen.proposal.text)
 
-    assert gate(Proposal(text="hunter2 it is"), rules=(broken,)) == Verdict(False, UNREADABLE, False)
+    assert gate(Proposal(text="hunter2 it is"), rules=[Rule(broken, TRIVIA)]) == Verdict(
+        False, UNREADABLE, False
+    )
     assert "ValueError" in caplog.text
     assert "hunter2" not in caplog.text
 
@@ -429,8 +430,8 @@ def test_who_it_is_about_stands_in_the_stored_text() -> None:
 
 
 def test_rules_for_secrets_come_before_all_that_staff_are_shown() -> None:
-    names = [rule.__name__ for rule in RULES]
-    assert names.index("secret_or_payment") < min(map(names.index, ("instruction", "promise", "not_theirs")))
+    reasons = [rule.reason for rule in RULES]
+    assert reasons.index(SECRET) < min(map(reasons.index, (INSTRUCTION, PROMISE, NOT_THEIRS)))
 
 
 # --- the review queue ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The vocabulary of the write gate: what its rules look for, one way of saying it a line.
 
-All patterns are for folded text (`write_gate.fold`): lower case, no accents, ASCII digits. Each one is
-bounded, so that hostile text costs no more than any other.
+All patterns but NAMED_CUSTOMER are for folded text (`write_gate.fold`): lower case, no accents, ASCII digits.
+Each one is bounded, so that hostile text costs no more than any other.
 """
 
 from __future__ import annotations
@@ -148,6 +148,34 @@ OWED = either(
     r"covers? the (?:bill|cost)|\bour (?:cost|expense)\b",
 )
 """Words about what the business would give away, or owe."""
+
+FREE_OF = either(
+    r"[a-z]{1,30}-free\b|\b(?:sugar|gluten|nut|egg|dairy|lactose|alcohol|onion|fat|toll|care|smoke) ?free\b",
+    r"\bfree\W?(?:range|lanc\w*|hand|style|form)|\bfeel free|\bfree (?:of|from) (?!charge|cost)",
+    r"^is free (?:after|before|until|till|between|at \d|on (?:\w+days?|weekends?)\b)",
+    r"\bfree (?:time|slot|day|morning|afternoon|evening|weekend|hour)s?\b",
+    r"(?:customer|user|\bs?he|\bwe|\bi|they|who)(?:'s|'m|'re| is| am| are) (?:\w+ )?free\b(?! of)",
+)
+"""Where "free" has nothing to do with payment."""
+
+OTHERS = either(
+    r"\bu_[a-z]",
+    r"\b(?:another|other|different|previous|all(?: the| our| your)?(?: other)?|every|each) "
+    r"(?:customer|user|client|account)s?\b(?! of (?:her|his|their|my))",
+    r"\b(?:customer|user|client) (?:with )?(?:named|called|id|#)|\bevery(?:body|one) who",
+    r"\bapp\W?(?:scope|wide)\b|\bglobal(?:ly)? (?:memory|scope|for)",
+    r"^(?:everyone|everybody|all|others?)$",
+)
+"""Other customers, or all of them, in a legible text."""
+
+NAMED_CUSTOMER = re.compile(r"\b(?:[Cc]ustomer|[Uu]ser|[Cc]lient) [A-Z][a-z]+")
+"""A customer with a name: its capital tells, so this one wants the text before case is folded."""
+
+SYSTEM_KEY = re.compile(
+    r'"(?:user_?id|app(?:_?name)?|scope|session_?id|owner|tenant|source(?:_?type)?|trust|confidence|pinned|'
+    r'verified)"\s*:'
+)
+"""In metadata as legible JSON, a key that only the system may set."""
 
 STAFF_AGREED = either(
     r"\b(?:crumb|bakery|shop|management|manager|owner|staff|assistant|cashier)\b\W+(?:\w+\W+){0,2}?"

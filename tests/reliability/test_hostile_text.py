@@ -38,9 +38,10 @@ from memlab.store import MemoryStore, StoreError
 from solutions import capstone
 from solutions.consolidation import Decision
 from solutions.extraction import RULES, Extraction, Fact, Match
+from solutions.given.proposals import Inspection, Proposal
 from solutions.memory_system import MemorySystem
 from solutions.retrieval import Hit
-from solutions.write_gate import Inspection, Proposal, ReviewQueue
+from solutions.write_gate import ReviewQueue
 
 MIXTURES = mixtures(10_000)
 SHARE = 200  # of the mixtures, one function in so many gets the same
@@ -53,6 +54,7 @@ LEFT_OUT = {
     "solutions.demo": "a command line",
     "benchmarks.systems": "a command line",
     "solutions.given.gate_patterns": "patterns, written by the author of the gate",
+    "solutions.given.mem0_setup": "takes folders",
     "solutions.extraction.any_of": "takes a pattern, written by the author of a rule",
     "solutions.extraction.expand": "takes a pattern, written by the author of a rule",
     "solutions.extraction.around": "takes a pattern, written by the author of a rule",
@@ -151,6 +153,7 @@ TEXT: dict[str, Callable[[str], Any]] = {
     **kinds("ToolUseBlock", tool_call),
     **kinds("Proposal", proposal),
     **kinds("Inspection", lambda text: Inspection(proposal(text), (text,))),
+    **kinds("Item", proposal),
     **kinds("Iterable[Item]", lambda text: [proposal(text)]),
 }
 """How a text gets into a parameter, by the parameter's annotation."""
@@ -174,6 +177,10 @@ NO_TEXT: dict[str, Any] = {
     "Sequence[int]": range(20_000),
     "tuple[int, int]": (0, 5),
     "type[Any]": str,
+    "type[BaseModel]": Extraction,
+    "Callable[[str], str]": str.lower,
+    **dict.fromkeys(["Callable[[str], object]", "Shows"], str.isdigit),
+    **dict.fromkeys(["Callable[[Inspection], object]", "Callable[[Proposal], object]"], bool),
     "Recall": lambda query: [hit("tea")],
     **dict.fromkeys(
         [
@@ -252,7 +259,7 @@ def kinds_of(function: Callable[..., Any]) -> dict[str, str]:
 def public_functions() -> Iterator[tuple[str, Callable[..., Any], str]]:
     """The name of every public function, class and method, the thing itself, and the class of a method."""
     for package in (memlab, solutions):
-        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if found.name not in LEFT_OUT and not found.ispkg:
                 yield from _of_module(importlib.import_module(found.name))
 
