@@ -19,6 +19,7 @@ from typing import Protocol
 
 from memlab.engine.recordings import RecordedEmbedder as RecordedEmbedder
 from memlab.engine.recordings import UnrecordedText as UnrecordedText
+from memlab.text import fold
 
 DIM = 256
 TRIGRAM_WEIGHT = 0.35
@@ -58,9 +59,8 @@ def words(text: str) -> list[str]:
         raise TypeError(f"text={text!r:.60} is not text; pass a str")
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    text = _fold(text)
     found: list[str] = []
-    for kind, run in groupby(text, _kind):
+    for kind, run in groupby(fold(text), _kind):
         if kind == "word":
             found.append("".join(run))
         elif kind:
@@ -165,12 +165,6 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
         raise ValueError(f"a has {len(a)} numbers and b has {len(b)}; embed both texts with one embedder")
     lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
     return sum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
-
-
-def _fold(text: str) -> str:
-    """`text` in one form: compatibility forms unified, case folded, invisible characters dropped."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(c for c in folded if unicodedata.category(c) != "Cf" and not "\ufe00" <= c <= "\ufe0f")
 
 
 @lru_cache(maxsize=10_000)

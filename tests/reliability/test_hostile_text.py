@@ -282,8 +282,8 @@ CALLS = [
 ]
 
 FIRST = (
-    "memlab.embedding.hash_embed", "memlab.messages.read_messages", "memlab.messages.without_memory",
-    "memlab.fields.check_text", "memlab.fields.check_id", "solutions.extraction.rule_extract",
+    "memlab.embedding.hash_embed", "memlab.messages.read_messages", "memlab.fields.check_text",
+    "memlab.fields.check_id", "solutions.given.own_words.without_memory", "solutions.extraction.rule_extract",
     "solutions.extraction.read_extraction", "solutions.injection.escape", "solutions.write_gate.gate",
 )  # fmt: skip
 """What meets the text of a user or a model before anything else does."""
