@@ -234,6 +234,23 @@ class MemoryRecord(Checked):
         """
         self.history.append(f"{clock.stamp(clock.now())} {check_text('line', line, most=MAX_LINE - 20)}")
 
+    def continue_history_of(self, old: MemoryRecord) -> None:
+        """Put the lines of `old`, which this record replaces under its id, first: history only grows.
+
+        Example:
+        >>> old = MemoryRecord("The user goes by Ada.", "u_ada", history=["learned in s1"])
+        >>> new = MemoryRecord("The user goes by Al.", "u_ada", history=["corrected in s2"])
+        >>> new.continue_history_of(old)
+        >>> new.history[:2], new.history[2][20:]
+        (['learned in s1', 'corrected in s2'], "content was 'The user goes by Ada.'")
+        """
+        same = 0
+        while same < len(old.history) and self.history[same : same + 1] == [old.history[same]]:
+            same += 1
+        self.history = old.history + self.history[same:]
+        if old.content != self.content:
+            self.note(f"content was {old.content!r}")
+
     def copy(self) -> MemoryRecord:
         """A record that says the same; changing one of the two leaves the other as it is.
 
