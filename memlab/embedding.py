@@ -138,13 +138,16 @@ def hash_embed(text: str, dim: int = DIM) -> list[float]:
     """
     if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
         raise ValueError(f"dim={dim!r} is not a positive whole number; pass e.g. dim={DIM}")
+    # 1. every word, and every trigram of it, is a weight in some bucket
     features = _features(dim)
     touched: list[tuple[int, float]] = []
     for word in words(text):
         touched += features[word]
+    # 2. weights that fell into one bucket add up
     vector = [0.0] * dim
     for index, weight in touched:
         vector[index] += weight
+    # 3. to length 1: a long text is not nearer to everything (most buckets are 0, and need no work)
     used = list(compress(range(dim), vector))
     norm = math.sqrt(sum([vector[index] * vector[index] for index in used]))
     for index in used:

@@ -78,7 +78,12 @@ def visible_to(
 
 
 def owned_by(user_id: str, app_name: str) -> tuple[str, dict[str, str | None]]:
-    """The condition for all that belongs to one user, in every session; never what the app shares."""
+    """The condition for all that belongs to one user, in every session; never what the app shares.
+
+    Example:
+    >>> owned_by("u_ada", "concierge")[1]
+    {'app_name': 'concierge', 'user_id': 'u_ada'}
+    """
     check_owner(user_id, app_name)
     sql = "(app_name = :app_name AND user_id = :user_id AND scope IN ('user', 'session'))"
     return sql, {"app_name": app_name, "user_id": user_id}
@@ -177,11 +182,11 @@ class MemoryStore(Conversations):
         _check_app_scope(record)
         written = record.copy()  # the caller's own is changed only when the write has landed
         with self.transaction():
-            self._follow()
+            self._follow()  # has another process written?
             if record.scope != "app":
                 self._check_not_revoked(record.sources, record.user_id, record.app_name)
             old = self._stored(record)
-            if old is not None and old.content == record.content:
+            if old is not None and old.content == record.content:  # the same words, the same vector
                 written.embedding = old.embedding
             else:
                 written.embedding = self._vector(record.content, "content").tolist()
@@ -326,15 +331,16 @@ class MemoryStore(Conversations):
         condition, values = visible_to(user_id, app_name, scopes, session_id)
         held, now = _when(as_of)
         with self._db.lock:
-            self._follow()
+            self._follow()  # has another process written?
             vector = self._vector(query, "query")
+            # two blocks of rows: what the user owns, and what the app shares
             if as_of is None:
                 own, shared = self._block(app_name, user_id), self._block(app_name, None)
             else:
                 own = self._load(*owned_by(user_id, app_name), held, now)
                 shared = self._load(*visible_to(user_id, app_name, ("app",), None), held, now)
             session = session_id if "session" in scopes else None
-            parts = [
+            parts = [  # of each block, the rows of the scopes that were asked for
                 own.match(vector, now, "user" in scopes, session),
                 shared.match(vector, now, "app" in scopes, None),
             ]
