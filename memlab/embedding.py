@@ -19,6 +19,7 @@ from typing import Protocol
 
 from memlab.engine.recordings import RecordedEmbedder as RecordedEmbedder
 from memlab.engine.recordings import UnrecordedText as UnrecordedText
+from memlab.text import fold
 
 DIM = 256
 TRIGRAM_WEIGHT = 0.35
@@ -58,9 +59,8 @@ def words(text: str) -> list[str]:
         raise TypeError(f"text={text!r:.60} is not text; pass a str")
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    text = _fold(text)
     found: list[str] = []
-    for kind, run in groupby(text, _kind):
+    for kind, run in groupby(fold(text), _kind):
         if kind == "word":
             found.append("".join(run))
         elif kind:
@@ -138,13 +138,16 @@ def hash_embed(text: str, dim: int = DIM) -> list[float]:
     """
     if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
         raise ValueError(f"dim={dim!r} is not a positive whole number; pass e.g. dim={DIM}")
+    # 1. every word, and every trigram of it, is a weight in some bucket
     features = _features(dim)
     touched: list[tuple[int, float]] = []
     for word in words(text):
         touched += features[word]
+    # 2. weights that fell into one bucket add up
     vector = [0.0] * dim
     for index, weight in touched:
         vector[index] += weight
+    # 3. to length 1: a long text is not nearer to everything (most buckets are 0, and need no work)
     used = list(compress(range(dim), vector))
     norm = math.sqrt(sum([vector[index] * vector[index] for index in used]))
     for index in used:
@@ -165,12 +168,6 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
         raise ValueError(f"a has {len(a)} numbers and b has {len(b)}; embed both texts with one embedder")
     lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
     return sum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
-
-
-def _fold(text: str) -> str:
-    """`text` in one form: compatibility forms unified, case folded, invisible characters dropped."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(c for c in folded if unicodedata.category(c) != "Cf" and not "\ufe00" <= c <= "\ufe0f")
 
 
 @lru_cache(maxsize=10_000)

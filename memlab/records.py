@@ -9,15 +9,27 @@ from __future__ import annotations
 import json
 import math
 import random
-import re
-import reprlib
 import uuid
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from memlab import clock
+from memlab.fields import MAX_CONTENT as MAX_CONTENT
+from memlab.fields import MAX_ID as MAX_ID
+from memlab.fields import Check, check_excerpt, check_extra, check_time, choice, optional
+from memlab.fields import check_bool as check_bool
+from memlab.fields import check_fraction as check_fraction
+from memlab.fields import check_id as check_id
+from memlab.fields import check_kind as check_kind
+from memlab.fields import check_list as check_list
+from memlab.fields import check_number as check_number
+from memlab.fields import check_owner as check_owner
+from memlab.fields import check_positive as check_positive
+from memlab.fields import check_text as check_text
+from memlab.fields import check_whole as check_whole
+from memlab.fields import one_of as one_of
 
 SourceType = Literal["bootstrapped", "user_explicit", "user_implicit", "tool_output"]
 Scope = Literal["user", "session", "app"]
@@ -39,12 +51,7 @@ PINNED = 1.0
 """The importance from which a memory is a pin: shown whatever the question is, and outside decay."""
 
 NOT_IN_JSON = ("extra", "embedding")
-MAX_ID = 200
-MAX_CONTENT = 10_000
 MAX_LINE = 11 * MAX_CONTENT  # a line of history may quote a whole content, each character escaped
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_ORDINARY_ID = re.compile(rf"[!-~](?:[ -~]{{0,{MAX_ID - 2}}}[!-~])?")
 
 _ids: random.Random | None = None
 
@@ -60,8 +67,65 @@ def new_id() -> str:
     return f"mem_{_ids.getrandbits(48):012x}" if _ids else "mem_" + uuid.uuid4().hex[:12]
 
 
+def _valid_sources(name: str, value: object) -> list[Source]:
+    sources = check_list(name, value, Source)
+    for source in sources:
+        source.validate()
+    return sources
+
+
+def _valid_lines(name: str, value: object) -> list[str]:
+    lines = check_list(name, value, str)
+    for line in lines:
+        check_text(name, line, most=MAX_LINE)
+    return lines
+
+
+# fmt: off
+FIELDS: dict[str, Check] = {
+    # what a fact says
+    "content": check_text, "topic": check_id, "subject": check_id,
+    "importance": check_fraction, "confidence": check_fraction, "half_life_days": check_positive,
+    # whose it is
+    "user_id": check_id, "app_name": check_id, "scope": choice(SCOPES),
+    "session_id": optional(check_id),
+    # where it came from
+    "source_type": choice(SOURCE_TYPES), "source_id": check_id,
+    "excerpt": check_excerpt, "at": check_time, "inherited": check_bool,
+    "sources": _valid_sources,
+    # what became of it
+    "memory_id": check_id, "created_at": check_time, "updated_at": check_time,
+    "expires_at": optional(check_time), "invalidated_at": optional(check_time),
+    "superseded_by": optional(check_id), "needs_regeneration": check_bool, "history": _valid_lines,
+    # what was decided about it
+    "action": choice(ACTIONS), "target_id": optional(check_id), "reason": check_text,
+    # keys of a newer version
+    "extra": check_extra,
+}
+# fmt: on
+"""What a valid field is, of whatever it is a field: the check that its value passes."""
+
+
+class Checked:
+    """A dataclass whose fields hold what FIELDS says, from the moment that it is made."""
+
+    _checks: ClassVar[list[tuple[str, Check]]]  # filled below, once the fields are known
+
+    def __post_init__(self) -> None:
+        self.validate()
+
+    def validate(self) -> None:
+        """Check every field, as on creation; the store calls it again before it writes."""
+        values = self.__dict__
+        for name, check in self._checks:
+            given = values[name]
+            valid = check(name, given)
+            if valid is not given:  # such as the timestamp of a datetime
+                values[name] = valid
+
+
 @dataclass
-class Source:
+class Source(Checked):
     """One thing that a memory was derived from. A memory can have several.
 
     source_type: a key of TRUST. source_id: the session, form or record it came from.
@@ -82,20 +146,9 @@ class Source:
     inherited: bool = False
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
-        self.validate()
-
-    def validate(self) -> None:
-        one_of("source_type", self.source_type, SOURCE_TYPES)
-        check_id("source_id", self.source_id)
-        check_text("excerpt", self.excerpt, empty=True)
-        self.at = clock.timestamp(self.at, "at")
-        check_bool("inherited", self.inherited)
-        check_extra(self.extra)
-
 
 @dataclass
-class MemoryRecord:
+class MemoryRecord(Checked):
     """One fact about a user, with where it came from, how sure we are, and what became of it.
 
     importance and confidence lie in 0..1; half_life_days > 0; times are POSIX seconds or aware
@@ -131,39 +184,14 @@ class MemoryRecord:
     embedding: list[float] = field(default_factory=list, compare=False, repr=False)
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
-        self.validate()
-
     def validate(self) -> None:
         """Check every field, as on creation; the store calls it again before it writes."""
-        check_text("content", self.content)
-        check_owner(self.user_id, self.app_name)
-        one_of("scope", self.scope, SCOPES)
-        if self.session_id is not None:
-            check_id("session_id", self.session_id)
+        super().validate()
         if (self.scope == "session") != (self.session_id is not None):
             raise ValueError(
                 f"session_id={self.session_id!r} does not fit scope={self.scope!r}; "
                 "a session-scoped memory names its session, any other leaves session_id=None"
             )
-        for name in ("topic", "subject", "memory_id"):
-            check_id(name, getattr(self, name))
-        for name in ("importance", "confidence"):
-            setattr(self, name, check_fraction(name, getattr(self, name)))
-        self.half_life_days = check_positive("half_life_days", self.half_life_days)
-        for name in ("created_at", "updated_at"):
-            setattr(self, name, clock.timestamp(getattr(self, name), name))
-        for name in ("expires_at", "invalidated_at"):
-            if getattr(self, name) is not None:
-                setattr(self, name, clock.timestamp(getattr(self, name), name))
-        if self.superseded_by is not None:
-            check_id("superseded_by", self.superseded_by)
-        check_bool("needs_regeneration", self.needs_regeneration)
-        for source in check_list("sources", self.sources, Source):
-            source.validate()
-        for line in check_list("history", self.history, str):
-            check_text("history", line, most=MAX_LINE)
-        check_extra(self.extra)
 
     def active(self, now: float | None = None) -> bool:
         """True while the memory holds: not tombstoned, and not expired at `now`."""
@@ -195,7 +223,7 @@ class MemoryRecord:
         return self.importance >= PINNED
 
     def note(self, line: str) -> None:
-        """Add `line`, with the time before it, to the history.
+        """Add `line`, with the time before it, to the history; raises TypeError or ValueError for no text.
 
         Example:
         >>> record = MemoryRecord("The user goes by Ada.", "u_ada")
@@ -204,7 +232,24 @@ class MemoryRecord:
         >>> record.history
         ['2026-11-30 09:00:00 corroborated by user_implicit']
         """
-        self.history.append(f"{clock.stamp(clock.now())} {line}")
+        self.history.append(f"{clock.stamp(clock.now())} {check_text('line', line, most=MAX_LINE - 20)}")
+
+    def continue_history_of(self, old: MemoryRecord) -> None:
+        """Put the lines of `old`, which this record replaces under its id, first: history only grows.
+
+        Example:
+        >>> old = MemoryRecord("The user goes by Ada.", "u_ada", history=["learned in s1"])
+        >>> new = MemoryRecord("The user goes by Al.", "u_ada", history=["corrected in s2"])
+        >>> new.continue_history_of(old)
+        >>> new.history[:2], new.history[2][20:]
+        (['learned in s1', 'corrected in s2'], "content was 'The user goes by Ada.'")
+        """
+        same = 0
+        while same < len(old.history) and self.history[same : same + 1] == [old.history[same]]:
+            same += 1
+        self.history = old.history + self.history[same:]
+        if old.content != self.content:
+            self.note(f"content was {old.content!r}")
 
     def copy(self) -> MemoryRecord:
         """A record that says the same; changing one of the two leaves the other as it is.
@@ -246,7 +291,7 @@ class MemoryRecord:
 
 
 @dataclass
-class Candidate:
+class Candidate(Checked):
     """A fact that an extractor proposes. It becomes a memory only if the code behind it agrees.
 
     excerpt: the words it was drawn from. Numbers as in MemoryRecord. Raises as MemoryRecord does.
@@ -264,15 +309,6 @@ class Candidate:
     half_life_days: float = 180.0
     subject: str = "user"
 
-    def __post_init__(self) -> None:
-        check_text("content", self.content)
-        check_text("excerpt", self.excerpt, empty=True)
-        check_id("topic", self.topic)
-        check_id("subject", self.subject)
-        self.confidence = check_fraction("confidence", self.confidence)
-        self.importance = check_fraction("importance", self.importance)
-        self.half_life_days = check_positive("half_life_days", self.half_life_days)
-
 
 @dataclass
 class Conversation:
@@ -283,7 +319,7 @@ class Conversation:
 
 
 @dataclass
-class Operation:
+class Operation(Checked):
     """What consolidation decided about a candidate, and why; `target_id` is the memory it concerns.
 
     action: one of ACTIONS. Raises ValueError or TypeError that names the field.
@@ -297,13 +333,6 @@ class Operation:
     target_id: str | None
     content: str
     reason: str
-
-    def __post_init__(self) -> None:
-        one_of("action", self.action, ACTIONS)
-        if self.target_id is not None:
-            check_id("target_id", self.target_id)
-        check_text("content", self.content)
-        check_text("reason", self.reason)
 
 
 def decayed(confidence: float, age_days: float, half_life_days: float) -> float:
@@ -369,114 +398,6 @@ def lineage(records: Iterable[MemoryRecord], memory_id: str) -> list[MemoryRecor
     return found[::-1]
 
 
-def check_text(name: str, value: object, *, empty: bool = False, most: int = MAX_CONTENT) -> str:
-    """`value` if it is storable text; raises TypeError or ValueError that names the field `name`."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name}={value!r:.60} is not text; pass a str")
-    if not empty and not value.strip():
-        raise ValueError(f"{name}={value[:60]!r} is empty; say something in it")
-    if len(value) > most:
-        raise ValueError(
-            f"{name}={value[:40]!r}… has {len(value):,} characters, the most is {most:,}; shorten it"
-        )
-    if "\0" in value or not (value.isascii() or _encodable(value)):
-        raise ValueError(
-            f"{name}={value[:60]!r} holds a NUL or half of a surrogate pair; remove it, "
-            "e.g. text.encode('utf-8', 'ignore').decode().replace('\\0', '')"
-        )
-    return value
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def check_id(name: str, value: object) -> str:
-    """`value` if it can name something: non-empty text, no space around it, no control characters."""
-    if isinstance(value, str) and _ORDINARY_ID.fullmatch(value):
-        return value  # nearly all; eight ids are checked for every record that is loaded
-    text = check_text(name, value, most=MAX_ID)
-    if text != text.strip():
-        raise ValueError(f"{name}={text!r} has space around it; pass {text.strip()!r}")
-    if _CONTROL.search(text):
-        raise ValueError(f"{name}={text!r} holds a control character; use printable characters only")
-    return text
-
-
-def check_owner(user_id: object, app_name: object) -> None:
-    """Raise unless both ids are given: no memory is read or written without naming its owner."""
-    check_id("user_id", user_id)
-    check_id("app_name", app_name)
-
-
-def check_number(name: str, value: object) -> float:
-    """`value` as a finite float; raises TypeError or ValueError that names the field `name`."""
-    return clock.number(value, name, "an ordinary number")
-
-
-def check_fraction(name: str, value: object) -> float:
-    """`value` as a float in 0..1; raises as `check_number` does."""
-    number = check_number(name, value)
-    if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{name}={value!r:.60} lies outside 0..1; pass a fraction")
-    return number
-
-
-def check_positive(name: str, value: object) -> float:
-    """`value` as a float above 0; raises as `check_number` does."""
-    number = check_number(name, value)
-    if number <= 0.0:
-        raise ValueError(f"{name}={value!r:.60} is not above 0; pass a positive number")
-    return number
-
-
-def check_whole(name: str, value: object, least: int = 0) -> int:
-    """`value` if it is a whole number of `least` or more; raises ValueError that names the field `name`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name}={value!r:.60} is not a whole number of {least} or more; pass one")
-    return value
-
-
-def check_bool(name: str, value: object) -> bool:
-    """`value` if it is True or False; raises TypeError that names the field `name`."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{name}={value!r:.60} is not True or False; pass a bool")
-    return value
-
-
-def check_kind(name: str, value: object, kind: type[Any]) -> None:
-    """Raise TypeError that names the field `name` unless `value` is a `kind`."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name}={reprlib.repr(value)} is not a {kind.__name__}; make one first")
-
-
-def check_list(name: str, value: object, kind: type[Any]) -> list[Any]:
-    """`value` if it is a list of `kind`; raises TypeError that names the field `name`."""
-    if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-        raise TypeError(f"{name}={value!r:.60} is not a list of {kind.__name__}; pass one")
-    return value
-
-
-def check_extra(value: object) -> None:
-    """Raise ValueError unless `value`, the keys of a newer version, is a dict that JSON can hold."""
-    try:
-        if value == {} or (isinstance(value, dict) and _encodable(json.dumps(value, ensure_ascii=False))):
-            return
-    except (TypeError, ValueError, RecursionError):
-        pass  # it is refused below, like all else that is no JSON
-    raise ValueError(f"extra={value!r:.60} cannot be kept; pass a dict of text, numbers, lists and dicts")
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise ValueError that names the field `name` unless `value` is one of `allowed`."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name}={value!r:.60} is not known; pass one of {', '.join(allowed)}")
-
-
 def _twin(thing: Any) -> Any:
     twin = object.__new__(type(thing))
     vars(twin).update(vars(thing), extra=deepcopy(thing.extra) if thing.extra else {})
@@ -502,3 +423,6 @@ def _load(cls: type[Any], raw: object) -> Any:
 
 
 _WRITTEN = {kind: kind.__dataclass_fields__.keys() - NOT_IN_JSON for kind in (MemoryRecord, Source)}
+
+for _kind in (Source, MemoryRecord, Candidate, Operation):
+    _kind._checks = [(name, FIELDS[name]) for name in _kind.__dataclass_fields__ if name in FIELDS]

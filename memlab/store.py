@@ -7,9 +7,7 @@ until the database changes.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import os
 from array import array
 from collections.abc import Iterable
@@ -22,9 +20,12 @@ import numpy as np
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
 from memlab.engine.blocks import COLUMNS, Block, BlockCache, Floats, Matches
+from memlab.engine.conversations import Conversations, said_by
 from memlab.engine.database import Database, StoreError
-from memlab.messages import news, read_messages
-from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id, check_owner
+from memlab.engine.vectors import adopt, make_anew, unit_vector
+from memlab.engine.vectors import identity_of as identity_of
+from memlab.fields import check_id, check_kind, check_owner
+from memlab.records import SCOPES, MemoryRecord
 
 __all__ = ["MemoryStore", "StoreError", "owned_by", "visible_to"]
 
@@ -77,7 +78,12 @@ def visible_to(
 
 
 def owned_by(user_id: str, app_name: str) -> tuple[str, dict[str, str | None]]:
-    """The condition for all that belongs to one user, in every session; never what the app shares."""
+    """The condition for all that belongs to one user, in every session; never what the app shares.
+
+    Example:
+    >>> owned_by("u_ada", "concierge")[1]
+    {'app_name': 'concierge', 'user_id': 'u_ada'}
+    """
     check_owner(user_id, app_name)
     sql = "(app_name = :app_name AND user_id = :user_id AND scope IN ('user', 'session'))"
     return sql, {"app_name": app_name, "user_id": user_id}
@@ -93,7 +99,7 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
     return wanted
 
 
-class MemoryStore:
+class MemoryStore(Conversations):
     """Memories and the conversations they came from, in one file; safe for threads and processes.
 
     path: a file, made if it is missing, or ":memory:". embedder: text -> vector, the same one for the
@@ -171,57 +177,23 @@ class MemoryStore:
         >>> [line[20:] for line in store.get("mem_1", "u_ada").history]
         ["content was 'The user goes by Ada.'"]
         """
-        if not isinstance(record, MemoryRecord):
-            raise TypeError(f"record={record!r:.60} is not a MemoryRecord; make one first")
+        check_kind("record", record, MemoryRecord)
         record.validate()
         _check_app_scope(record)
+        written = record.copy()  # the caller's own is changed only when the write has landed
         with self.transaction():
-            self._follow()
+            self._follow()  # has another process written?
             if record.scope != "app":
                 self._check_not_revoked(record.sources, record.user_id, record.app_name)
             old = self._stored(record)
-            if old is not None and old.content == record.content:
-                record.embedding = old.embedding
+            if old is not None and old.content == record.content:  # the same words, the same vector
+                written.embedding = old.embedding
             else:
-                record.embedding = self._vector(record.content, "content").tolist()
+                written.embedding = self._vector(record.content, "content").tolist()
             if old is not None:
-                record.history = _grown_history(old, record)
-            self._write(record)
-
-    def put_conversation(
-        self, messages: list[dict[str, Any]], source: Source, *, user_id: str, app_name: str = "default"
-    ) -> None:
-        """Keep what was said, under its source, for regeneration.
-
-        Of a conversation that is kept already, what is new to it is added.
-        Raises ValueError or TypeError for bad messages, ValueError for a source that this user has revoked.
-
-        Example:
-        >>> store = MemoryStore()
-        >>> said = [{"role": "user", "content": "Call me Ada."}]
-        >>> store.put_conversation(said, Source("user_implicit", "s1"), user_id="u_ada")
-        >>> [(kept.source.source_id, len(kept.messages)) for kept in store.conversations("u_ada")]
-        [('s1', 1)]
-        """
-        check_owner(user_id, app_name)
-        if not isinstance(source, Source):
-            raise TypeError(f"source={source!r:.60} is not a Source; make one first")
-        source.validate()
-        said = [{"role": role, "content": text} for role, text in read_messages(messages)]
-        key = (app_name, user_id, source.source_id)
-        with self.transaction():
-            self._check_not_revoked([source], user_id, app_name)
-            kept = self._db.rows(
-                "SELECT messages FROM conversations WHERE app_name = ? AND user_id = ? AND source_id = ?", key
-            )
-            before = json.loads(kept[0][0]) if kept else []
-            said = before + news(before, said)
-            self._db.execute(
-                "INSERT INTO conversations (app_name, user_id, source_id, source_type, at, messages)"
-                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (app_name, user_id, source_id)"
-                " DO UPDATE SET messages = excluded.messages",
-                (*key, source.source_type, source.at, json.dumps(said, ensure_ascii=False)),
-            )
+                written.continue_history_of(old)
+            self._write(written)
+        record.embedding, record.history = written.embedding, written.history
 
     def remove(self, memory_id: str, user_id: str, app_name: str = "default") -> bool:
         """Delete one of the user's own memories, content and all; True if there was one."""
@@ -231,17 +203,6 @@ class MemoryStore:
             self._blocks.drop((app_name, user_id))
             sql = f"DELETE FROM memories WHERE memory_id = :memory_id AND {condition}"
             return self._db.execute(sql, values | {"memory_id": memory_id}).rowcount > 0
-
-    def revoke(self, source_id: str, user_id: str, app_name: str = "default") -> None:
-        """Delete the user's conversation of that source, and never take the source again."""
-        check_id("source_id", source_id)
-        check_owner(user_id, app_name)
-        key = (app_name, user_id, source_id)
-        with self.transaction():
-            self._db.execute(
-                "DELETE FROM conversations WHERE app_name = ? AND user_id = ? AND source_id = ?", key
-            )
-            self._db.execute("INSERT OR IGNORE INTO revoked VALUES (?, ?, ?, ?)", (*key, clock.now()))
 
     def erase_user(self, user_id: str, app_name: str = "default") -> int:
         """Erase all that one user owns, down to the bytes of the file; the number of memories erased.
@@ -260,9 +221,9 @@ class MemoryStore:
         with self.transaction():
             self._blocks.drop((app_name, user_id))
             erased = self._db.execute(f"DELETE FROM memories WHERE {condition}", values).rowcount
+            condition, values = said_by(user_id, app_name)
             for table in ("conversations", "revoked"):
-                sql = f"DELETE FROM {table} WHERE app_name = :app_name AND user_id = :user_id"
-                self._db.execute(sql, values)
+                self._db.execute(f"DELETE FROM {table} WHERE {condition}", values)
         self.purge()
         return erased
 
@@ -273,22 +234,20 @@ class MemoryStore:
         self._db.purge()
 
     def reembed(self, embedder: Embedder) -> None:
-        """Switch to `embedder`: make every vector anew, in one transaction."""
-        before, identity = (self.embedder, self._identity), identity_of(embedder)
+        """Switch to `embedder`: make every vector anew, in one transaction; if it fails, nothing changes.
+
+        Example:
+        >>> store = MemoryStore()
+        >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada"))
+        >>> store.reembed(lambda text: hash_embed(text, 64))
+        >>> len(store.scan("u_ada")[0].embedding)
+        64
+        """
+        identity = identity_of(embedder)
         with self._db.lock:
             try:
+                make_anew(self._db, embedder, identity)
                 self.embedder, self._identity = embedder, identity
-                with self.transaction():
-                    self._db.execute("DELETE FROM settings")
-                    self._adopt()
-                    for seq, text in self._db.rows("SELECT seq, record FROM memories"):
-                        vector = self._vector(MemoryRecord.from_json(text).content, "content")
-                        self._db.execute(
-                            "UPDATE memories SET embedding = ? WHERE seq = ?", (vector.tobytes(), seq)
-                        )
-            except BaseException:
-                self.embedder, self._identity = before
-                raise
             finally:
                 self._blocks.clear()
 
@@ -308,9 +267,7 @@ class MemoryStore:
         ('The user goes by Ada.', None)
         """
         check_id("memory_id", memory_id)
-        condition, values = visible_to(user_id, app_name, SCOPES, session_id)
-        found = self._records(f"memory_id = :memory_id AND {condition}", values | {"memory_id": memory_id})
-        return next(iter(found.values()), None)
+        return self._with_id(memory_id, *visible_to(user_id, app_name, SCOPES, session_id))
 
     def scan(
         self,
@@ -374,15 +331,16 @@ class MemoryStore:
         condition, values = visible_to(user_id, app_name, scopes, session_id)
         held, now = _when(as_of)
         with self._db.lock:
-            self._follow()
+            self._follow()  # has another process written?
             vector = self._vector(query, "query")
+            # two blocks of rows: what the user owns, and what the app shares
             if as_of is None:
                 own, shared = self._block(app_name, user_id), self._block(app_name, None)
             else:
                 own = self._load(*owned_by(user_id, app_name), held, now)
                 shared = self._load(*visible_to(user_id, app_name, ("app",), None), held, now)
             session = session_id if "session" in scopes else None
-            parts = [
+            parts = [  # of each block, the rows of the scopes that were asked for
                 own.match(vector, now, "user" in scopes, session),
                 shared.match(vector, now, "app" in scopes, None),
             ]
@@ -400,31 +358,6 @@ class MemoryStore:
             return dict(self._db.rows(sql, values))
 
         return Matches.joined(parts, load, read)
-
-    def conversations(
-        self, user_id: str, app_name: str = "default", *, source_id: str | None = None
-    ) -> list[Conversation]:
-        """The user's kept conversations, in the order in which they were first learned; all, or the one
-        of `source_id`."""
-        check_owner(user_id, app_name)
-        condition, values = "app_name = ? AND user_id = ?", [app_name, user_id]
-        if source_id is not None:
-            condition, values = f"{condition} AND source_id = ?", [*values, check_id("source_id", source_id)]
-        rows = self._db.rows(
-            f"SELECT source_type, source_id, at, messages FROM conversations WHERE {condition} ORDER BY seq",
-            values,
-        )
-        with self._db.reading():
-            return [
-                Conversation(Source(kind, source_id, at=at), json.loads(said))
-                for kind, source_id, at, said in rows
-            ]
-
-    def revoked(self, user_id: str, app_name: str = "default") -> set[str]:
-        """The ids of the sources that this user has revoked."""
-        check_owner(user_id, app_name)
-        sql = "SELECT source_id FROM revoked WHERE app_name = ? AND user_id = ?"
-        return {source_id for (source_id,) in self._db.rows(sql, (app_name, user_id))}
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -444,25 +377,8 @@ class MemoryStore:
             version = self._db.version()
             if version != self._version:
                 self._blocks.clear()
-                self._adopt()
+                adopt(self._db, self._identity)
                 self._version = version
-
-    def _adopt(self) -> None:
-        """Make the embedder this file's, or refuse it if the file has another."""
-        name, dim = self._identity
-        kept = dict(self._db.rows("SELECT name, value FROM settings"))
-        if not kept:
-            with self.transaction():
-                sql = "INSERT OR IGNORE INTO settings VALUES ('embedder', ?), ('dim', ?)"
-                self._db.execute(sql, (name, str(dim)))
-                kept = dict(self._db.rows("SELECT name, value FROM settings"))
-        with self._db.reading():
-            built_with = kept["embedder"], kept["dim"]
-        if built_with != (name, str(dim)):
-            raise StoreError(
-                f"{self.path} was built with the embedder {built_with[0]} ({built_with[1]} numbers), not "
-                f"with {name} ({dim}); open it with the first and call reembed(embedder), or use a new file"
-            )
 
     def _records(self, condition: str, values: dict[str, Any]) -> dict[int, MemoryRecord]:
         sql = f"SELECT seq, record, embedding FROM memories WHERE {condition} ORDER BY seq"
@@ -472,14 +388,12 @@ class MemoryStore:
 
     def _stored(self, record: MemoryRecord) -> MemoryRecord | None:
         """What is stored under the record's id for the very owner that the record names."""
-        sql = (
-            "SELECT record, embedding FROM memories WHERE memory_id = ? AND app_name = ? AND user_id = ?"
-            " AND scope = ? AND session_id IS ?"
-        )
-        owner = (record.memory_id, record.app_name, record.user_id, record.scope, record.session_id)
-        rows = self._db.rows(sql, owner)
-        with self._db.reading():
-            return self._record(*rows[0]) if rows else None
+        owner = visible_to(record.user_id, record.app_name, [record.scope], record.session_id)
+        return self._with_id(record.memory_id, *owner)
+
+    def _with_id(self, memory_id: str, condition: str, values: dict[str, Any]) -> MemoryRecord | None:
+        records = self._records(f"memory_id = :memory_id AND {condition}", values | {"memory_id": memory_id})
+        return next(iter(records.values()), None)
 
     def _record(self, text: str, vector: bytes) -> MemoryRecord:
         record = self._parsed(text).copy()
@@ -495,21 +409,7 @@ class MemoryStore:
                 f"memory_id={record.memory_id!r} belongs to another owner, scope or session; "
                 "make a new record and let its id be chosen"
             )
-        self._amend_block(rows[0][0], record, vector)
-
-    def _amend_block(self, seq: int, record: MemoryRecord, vector: bytes) -> None:
-        key = (record.app_name, None if record.scope == "app" else record.user_id)
-        block = self._blocks.peek(key)
-        if block is None:
-            return
-        if record.invalidated_at is not None:
-            block.strike(seq)
-            return
-        if not block.takes(seq):
-            self._blocks.drop(key)
-            return
-        numbers = (record.importance, record.half_life_days, record.updated_at)
-        block.set((seq, vector, *numbers, record.expires_at, record.session_id))
+        self._blocks.amend(rows[0][0], record, vector)
 
     def _block(self, app_name: str, user_id: str | None) -> Block:
         def load() -> Block:
@@ -528,47 +428,7 @@ class MemoryStore:
             return Block(rows)
 
     def _vector(self, text: str, name: str) -> Floats:
-        """The unit vector of `text`; the zero vector stays zero. Raises as the embedder does, and
-        ValueError when what it gives is not a vector of this file's length."""
-        if not isinstance(text, str):
-            raise TypeError(f"{name}={text!r:.60} is not text; pass a str")
-        vector = np.asarray(self.embedder(text), np.float64)
-        norm = math.sqrt(vector @ vector) if vector.ndim == 1 else math.nan
-        if not vector.size or not math.isfinite(norm):  # nor is it for a vector that holds a NaN
-            raise ValueError(
-                f"the embedder gave no vector of finite numbers for {name}={text[:60]!r}; mend it"
-            )
-        if vector.size != self._identity[1]:
-            raise ValueError(
-                f"the embedder gave {vector.size} numbers for {name}={text[:60]!r}, this file holds vectors "
-                f"of {self._identity[1]}; use the embedder that built it, or call reembed()"
-            )
-        return (vector / (norm or 1.0)).astype(np.float32)
-
-    def _check_not_revoked(self, sources: list[Source], user_id: str, app_name: str) -> None:
-        revoked = self.revoked(user_id, app_name)
-        for source in sources:
-            if source.source_id in revoked:
-                raise ValueError(
-                    f"source_id={source.source_id!r} was revoked by its user and is not taken again; "
-                    "learn new statements under a new source id"
-                )
-
-
-def identity_of(embedder: Embedder) -> tuple[str, int]:
-    """What a file remembers of its embedder: a name, and the length of its vectors.
-
-    An embedder that has a `name` and a `dim` is taken at its word; of any other, one vector is looked at.
-    """
-    if not callable(embedder):
-        raise TypeError(f"embedder={embedder!r:.60} cannot be called; pass a function from text to a vector")
-    name, dim = getattr(embedder, "name", None), getattr(embedder, "dim", None)
-    if isinstance(name, str) and isinstance(dim, int):
-        return name, dim
-    vector = np.asarray(embedder("memory"), np.float64)
-    digest = hashlib.blake2b(np.round(vector, 3).tobytes(), digest_size=4).hexdigest()
-    kind = getattr(embedder, "__qualname__", type(embedder).__qualname__)
-    return f"{kind} {digest}", vector.size
+        return unit_vector(self.embedder, text, name, self._identity[1])
 
 
 def _when(as_of: clock.Instant | None) -> tuple[str, float]:
@@ -584,13 +444,3 @@ def _check_app_scope(record: MemoryRecord) -> None:
             f"scope='app' with sources {kinds!r}: what all users read is written from bootstrapped sources "
             "only; use scope='user', or name the system of record it comes from"
         )
-
-
-def _grown_history(old: MemoryRecord, record: MemoryRecord) -> list[str]:
-    same = 0
-    while same < len(old.history) and record.history[same : same + 1] == [old.history[same]]:
-        same += 1
-    lines = old.history + record.history[same:]
-    if old.content != record.content:
-        lines.append(f"{clock.stamp(clock.now())} content was {old.content!r}")
-    return lines

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from memlab.messages import find_words, own_words, read_messages, without_memory, word_set
+from memlab.messages import read_messages
 from memlab.records import MAX_CONTENT, MAX_ID, Candidate
 from solutions.given.ask import ReplyFailed, ask
+from solutions.given.own_words import find_words, own_words, without_memory, word_set
 
 if TYPE_CHECKING:
     from anthropic import Anthropic

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from memlab import clock
-from memlab.messages import without_memory
 from memlab.records import (
     PINNED,
     TRUST,
@@ -27,6 +26,7 @@ from memlab.store import MemoryStore
 from solutions.consolidation import Extractor
 from solutions.extraction import rule_extract, user_texts
 from solutions.given.ask import default_model, reply_of
+from solutions.given.own_words import without_memory
 from solutions.retrieval import Hit
 
 if TYPE_CHECKING:

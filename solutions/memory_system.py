@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from memlab import clock
-from memlab.messages import find_words, read_messages
+from memlab.messages import read_messages
 from memlab.records import (
     SCOPES,
     TRUST,
@@ -27,6 +27,7 @@ from memlab.store import DEFAULT_SCOPES, MemoryStore
 from solutions.consolidation import Extractor, is_exclusive, learn, same_fact, supersede, trust_of
 from solutions.extraction import rule_extract
 from solutions.forgetting import Revocation, forget_source, forget_user, regenerate
+from solutions.given.own_words import find_words
 from solutions.injection import inject, remember_session
 from solutions.retrieval import Hit, Weights, retrieve
 from solutions.write_gate import SECRET, WITHHELD, ReviewQueue, Verdict, gate, screen, withhold

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memlab.messages import ROLES, own_words, read_messages, without_memory
+from memlab.messages import ROLES, read_messages
 from memlab.records import Candidate
 from solutions.extraction import (
     EXTRACTION_PROMPT,
@@ -27,6 +27,7 @@ from solutions.extraction import (
     user_texts,
 )
 from solutions.given.ask import default_model
+from solutions.given.own_words import own_words, without_memory
 
 CONVERSATIONS = Path(__file__).parents[1] / "data" / "conversations"
 

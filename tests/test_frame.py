@@ -57,22 +57,28 @@ def reaches(names: set[str], package: str) -> bool:
     return any(name == package or name.startswith(f"{package}.") for name in names)
 
 
-def test_memlab_never_imports_solutions() -> None:
-    files = sorted((ROOT / "memlab").rglob("*.py"))
-    assert len(files) > 5
-    assert [file.name for file in files if reaches(imported(file), "solutions")] == []
+FORBIDDEN = {
+    "memlab": {"solutions", "course", "benchmarks", "tests", "chromadb", "mem0", "anthropic", "ipywidgets"},
+    "course": {"solutions", "benchmarks", "tests"},
+    "solutions": {"course", "benchmarks", "tests"},
+    "solutions.given": {
+        f"solutions.{file.stem}" for file in (ROOT / "solutions").glob("*.py") if file.stem != "__init__"
+    },
+}
+"""What a package never imports: imports point one way only."""
 
 
-@pytest.mark.parametrize("package", ["course", "chromadb", "mem0", "anthropic", "ipywidgets"])
-def test_the_core_of_memlab_never_imports_what_belongs_further_out(package: str) -> None:
-    core = sorted((ROOT / "memlab").glob("*.py"))
-    assert {"clock.py", "embedding.py", "records.py", "store.py"} <= {file.name for file in core}
-    assert [file.name for file in core if reaches(imported(file), package)] == []
-
-
-def test_no_module_imports_the_tests_or_the_benchmarks() -> None:
-    files = [*(ROOT / "memlab").rglob("*.py"), *(ROOT / "solutions").rglob("*.py")]
-    assert [f.name for f in files for other in ("tests", "benchmarks") if reaches(imported(f), other)] == []
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_imports_point_one_way_only(package: str) -> None:
+    files = sorted(ROOT.joinpath(*package.split(".")).rglob("*.py"))
+    assert len(files) > 2
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {other}"
+        for file in files
+        for other in sorted(FORBIDDEN[package])
+        if reaches(imported(file), other)
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

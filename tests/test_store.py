@@ -492,6 +492,50 @@ def test_a_closed_store_says_so_and_closes_twice(path: Path) -> None:
         store.scan("u_ada")
 
 
+# What a caller may do to what goes in and comes out
+
+
+@pytest.mark.parametrize("column", ["seq", "relevance", "importance", "half_life_days", "age_days"])
+@pytest.mark.parametrize("own", [True, False])
+def test_changing_an_array_of_a_search_in_place_is_refused_and_reaches_no_later_search(
+    column: str, own: bool
+) -> None:
+    store = MemoryStore()
+    for number in range(3):
+        record = fact(f"Fact {number}", importance=0.25)
+        store.put(record if own or number else fact("Shared", scope="app", sources=[MADE]))
+    for matches in (store.search("fact", "u_ada"), store.search("fact", "u_ada").take([1, 0])):
+        before = getattr(store.search("fact", "u_ada"), column).tolist()
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(matches, column)[:] = 7
+        assert getattr(store.search("fact", "u_ada"), column).tolist() == before
+
+
+def test_a_refused_put_leaves_the_record_as_the_caller_made_it() -> None:
+    def no_vector(text: str) -> list[float]:
+        return [float("nan")] * 64 if text == "Strange" else short_embed(text)
+
+    store = MemoryStore(embedder=no_vector)
+    store.put(fact("Of another", "u_bo", memory_id="mem_1"))
+    store.put(fact("One", memory_id="mem_2", history=["learned"]))
+    store.revoke("s_gone", "u_ada")
+    refused = [
+        fact("Mine", memory_id="mem_1"),
+        fact("Two", memory_id="mem_2", sources=[Source("user_explicit", "s_gone")]),
+        fact("Strange", memory_id="mem_2"),
+        fact("Mine", memory_id="mem_2", scope="session", session_id="s1"),
+    ]
+    for record in refused:
+        before = record.copy()
+        with pytest.raises(ValueError, match=r"belongs to another|was revoked|no vector"):
+            store.put(record)
+        assert vars(record) == vars(before)
+    accepted = fact("Two", memory_id="mem_2")
+    store.put(accepted)
+    assert len(accepted.embedding) == 64
+    assert accepted.history == store.scan("u_ada")[0].history
+
+
 # Another embedder
 
 

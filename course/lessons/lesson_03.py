@@ -18,8 +18,8 @@ from pydantic import BaseModel
 
 from course.check import Cases, Function, Misconception, Mistake, Shown, exercise, shown
 from course.pictures.views import Table
-from memlab.messages import own_words
 from memlab.records import Candidate
+from memlab.text import fold_with_offsets
 
 MAX_EXCERPT = 300
 
@@ -109,10 +109,11 @@ def _spans(marked: str) -> tuple[str, Sequence[int], tuple[int, int], tuple[int,
     before, rest = marked.split("[")
     sentence, after = rest.split("]")
     text = before + sentence + after
-    folded, offsets = own_words(text)
-    start = len(own_words(before).text)
+    folded, offsets = fold_with_offsets(text)
+    start = len(fold_with_offsets(before).text)
     match = folded.index("I'm vegan")
-    return text, offsets, (start, start + len(own_words(sentence).text)), (match, match + len("I'm vegan"))
+    end = start + len(fold_with_offsets(sentence).text)
+    return text, offsets, (start, end), (match, match + len("I'm vegan"))
 
 
 def _excerpts(

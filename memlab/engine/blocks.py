@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memlab.clock import DAY
+
+if TYPE_CHECKING:
+    from memlab.records import MemoryRecord
 
 Floats = NDArray[np.floating[Any]]
 Columns = tuple[NDArray[np.int64], Floats, Floats, Floats, Floats]
@@ -34,6 +37,8 @@ class Matches:
     """The visible, active memories as arrays: entry i of each belongs to memory i, oldest first.
 
     relevance: cosine with the query, -1..1. importance: 0..1. age_days, half_life_days: days.
+    The arrays are read-only, since some look into the block that the next search reads: `score *= 2` in
+    place raises ValueError, `score = score * 2` makes an array of your own.
     """
 
     seq: NDArray[np.int64]
@@ -43,6 +48,12 @@ class Matches:
     age_days: Floats
     load: Callable[[list[int]], dict[int, Any]]
     read: Callable[[], dict[int, str]]
+
+    def __post_init__(self) -> None:
+        for name in ("seq", "relevance", "importance", "half_life_days", "age_days"):
+            column = getattr(self, name).view()
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
 
     def __len__(self) -> int:
         return len(self.seq)
@@ -195,9 +206,19 @@ class BlockCache:
         self._blocks.move_to_end(key)
         return self._blocks[key]
 
-    def peek(self, key: tuple[str, str | None]) -> Block | None:
-        """The block under `key` if it is here."""
-        return self._blocks.get(key)
+    def amend(self, seq: int, record: MemoryRecord, vector: bytes) -> None:
+        """Follow the write of `record` to the row `seq`: its block, if it is here, says the same."""
+        key = (record.app_name, None if record.scope == "app" else record.user_id)
+        block = self._blocks.get(key)
+        if block is None:
+            return
+        if record.invalidated_at is not None:
+            block.strike(seq)
+        elif block.takes(seq):
+            numbers = (record.importance, record.half_life_days, record.updated_at)
+            block.set((seq, vector, *numbers, record.expires_at, record.session_id))
+        else:
+            self.drop(key)
 
     def drop(self, key: tuple[str, str | None]) -> None:
         """Forget one block; it is loaded anew when it is needed."""

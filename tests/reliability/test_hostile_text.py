@@ -197,6 +197,7 @@ NO_TEXT: dict[str, Any] = {
             "Sequence[Guard]",
             "Weights",
             "Weights | None",
+            "Check",
             "Usage",
             "re.Pattern[str]",
             "type[ReplyFailed]",
@@ -288,8 +289,8 @@ CALLS = [
 ]
 
 FIRST = (
-    "memlab.embedding.hash_embed", "memlab.messages.read_messages", "memlab.messages.without_memory",
-    "memlab.records.check_text", "memlab.records.check_id", "solutions.extraction.rule_extract",
+    "memlab.embedding.hash_embed", "memlab.messages.read_messages", "memlab.fields.check_text",
+    "memlab.fields.check_id", "solutions.given.own_words.without_memory", "solutions.extraction.rule_extract",
     "solutions.extraction.read_extraction", "solutions.injection.escape", "solutions.write_gate.gate",
 )  # fmt: skip
 """What meets the text of a user or a model before anything else does."""
@@ -321,6 +322,7 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
             "MemoryStore": store,
             "ReviewQueue": ReviewQueue(),
             "Anthropic": SimpleNamespace(messages=SimpleNamespace(create=_nothing_found)),
+            "memlab.records.MemoryRecord": record("tea"),
             "memlab.store.MemoryStore": store,
             "memlab.engine.recordings.RecordedEmbedder": RecordedEmbedder(),
             "solutions.capstone.MemorySystem": capstone.MemorySystem(store),

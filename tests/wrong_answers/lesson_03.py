@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from memlab.messages import find_words, own_words, read_messages
+from memlab.messages import read_messages
 from memlab.records import Candidate
 from solutions.extraction import EXTRACTION_PROMPT, Extraction, ExtractionFailed, Match
+from solutions.given.own_words import find_words, own_words
 
 Answer = Callable[..., Any]
 Wrong = list[tuple[Answer, str]]

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from memlab import clock
-from memlab.messages import without_memory
 from memlab.records import TRUST, MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions.extraction import user_texts
+from solutions.given.own_words import without_memory
 from solutions.injection import INTRODUCTION, RECALL_TOOL, confidence_band
 from solutions.injection import escape as right_escape
 from solutions.injection import inject as right_inject
