@@ -495,7 +495,7 @@ def test_a_closed_store_says_so_and_closes_twice(path: Path) -> None:
 # What a caller may do to what goes in and comes out
 
 
-@pytest.mark.parametrize("column", ["seq", "relevance", "importance", "half_life_days", "age_days"])
+@pytest.mark.parametrize("column", ["seq", "importance", "half_life_days"])
 @pytest.mark.parametrize("own", [True, False])
 def test_changing_an_array_of_a_search_in_place_is_refused_and_reaches_no_later_search(
     column: str, own: bool

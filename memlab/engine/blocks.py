@@ -37,8 +37,8 @@ class Matches:
     """The visible, active memories as arrays: entry i of each belongs to memory i, oldest first.
 
     relevance: cosine with the query, -1..1. importance: 0..1. age_days, half_life_days: days.
-    The arrays are read-only, since some look into the block that the next search reads: `score *= 2` in
-    place raises ValueError, `score = score * 2` makes an array of your own.
+    seq, importance and half_life_days are read-only, since they look into the block that the next search
+    reads: `importance *= 2` in place raises ValueError, `importance * 2` is an array of your own.
     """
 
     seq: NDArray[np.int64]
@@ -50,7 +50,7 @@ class Matches:
     read: Callable[[], dict[int, str]]
 
     def __post_init__(self) -> None:
-        for name in ("seq", "relevance", "importance", "half_life_days", "age_days"):
+        for name in ("seq", "importance", "half_life_days"):
             column = getattr(self, name).view()
             column.flags.writeable = False
             object.__setattr__(self, name, column)
