@@ -19,9 +19,10 @@ from memlab.records import Candidate
 from solutions.extraction import (
     EXTRACTION_PROMPT,
     RULES,
+    Extraction,
     ExtractionFailed,
     llm_extract,
-    read_extraction,
+    read_reply,
     render_prompt,
     rule_extract,
     user_texts,
@@ -1012,7 +1013,7 @@ def test_the_prompt_has_one_place_for_the_conversation() -> None:
 @given(st.text(max_size=200).filter(lambda text: "facts" not in text))
 def test_a_reply_of_any_other_text_is_refused(reply: str) -> None:
     with pytest.raises(ExtractionFailed, match="ask again"):
-        read_extraction(reply)
+        read_reply(reply, Extraction, ExtractionFailed)
 
 
 @pytest.mark.parametrize(
@@ -1025,4 +1026,4 @@ def test_a_reply_of_any_other_text_is_refused(reply: str) -> None:
 )
 def test_an_empty_list_inside_a_reply_that_was_cut_off_is_not_no_facts(reply: str) -> None:
     with pytest.raises(ExtractionFailed):
-        read_extraction(reply)
+        read_reply(reply, Extraction, ExtractionFailed)

@@ -53,9 +53,9 @@ LEFT_OUT = {
     "solutions.demo": "a command line",
     "benchmarks.systems": "a command line",
     "solutions.given.gate_patterns": "patterns, written by the author of the gate",
-    "solutions.extraction.any_of": "takes a pattern, written by the author of a rule",
-    "solutions.extraction.expand": "takes a pattern, written by the author of a rule",
-    "solutions.extraction.around": "takes a pattern, written by the author of a rule",
+    "solutions.given.rules.any_of": "takes a pattern, written by the author of a rule",
+    "solutions.given.rules.expand": "takes a pattern, written by the author of a rule",
+    "solutions.given.rules.around": "takes a pattern, written by the author of a rule",
     "solutions.chroma_tools": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.chroma_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.policy_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
@@ -174,6 +174,7 @@ NO_TEXT: dict[str, Any] = {
     "Sequence[int]": range(20_000),
     "tuple[int, int]": (0, 5),
     "type[Any]": str,
+    "type[Shape]": Extraction,
     "Recall": lambda query: [hit("tea")],
     **dict.fromkeys(
         [
@@ -283,7 +284,7 @@ CALLS = [
 FIRST = (
     "memlab.embedding.hash_embed", "memlab.messages.read_messages", "memlab.messages.without_memory",
     "memlab.records.check_text", "memlab.records.check_id", "solutions.extraction.rule_extract",
-    "solutions.extraction.read_extraction", "solutions.injection.escape", "solutions.write_gate.gate",
+    "solutions.extraction.read_reply", "solutions.injection.escape", "solutions.write_gate.gate",
 )  # fmt: skip
 """What meets the text of a user or a model before anything else does."""
 
