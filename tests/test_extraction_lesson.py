@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course.lesson import ROOT
-from course.lessons.lesson_03 import Labelled, count, guard_table, load_labelled, said, seen_table
+from course.pictures.guards import Labelled, count, guard_table, load_labelled, said, seen_table
 from memlab.records import Candidate
 from solutions.extraction import GUARDS, is_question, rule_extract
 

@@ -55,9 +55,9 @@ LEFT_OUT = {
     "benchmarks.systems": "a command line",
     "solutions.given.gate_patterns": "patterns, written by the author of the gate",
     "solutions.given.mem0_setup": "takes folders",
-    "solutions.extraction.any_of": "takes a pattern, written by the author of a rule",
-    "solutions.extraction.expand": "takes a pattern, written by the author of a rule",
-    "solutions.extraction.around": "takes a pattern, written by the author of a rule",
+    "solutions.given.rules.any_of": "takes a pattern, written by the author of a rule",
+    "solutions.given.rules.expand": "takes a pattern, written by the author of a rule",
+    "solutions.given.rules.around": "takes a pattern, written by the author of a rule",
     "solutions.chroma_tools": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.chroma_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.policy_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
@@ -181,6 +181,7 @@ NO_TEXT: dict[str, Any] = {
     "Callable[[str], str]": str.lower,
     **dict.fromkeys(["Callable[[str], object]", "Shows"], str.isdigit),
     **dict.fromkeys(["Callable[[Inspection], object]", "Callable[[Proposal], object]"], bool),
+    "type[Shape]": Extraction,
     "Recall": lambda query: [hit("tea")],
     **dict.fromkeys(
         [
@@ -291,7 +292,7 @@ CALLS = [
 FIRST = (
     "memlab.embedding.hash_embed", "memlab.messages.read_messages", "memlab.fields.check_text",
     "memlab.fields.check_id", "solutions.given.own_words.without_memory", "solutions.extraction.rule_extract",
-    "solutions.extraction.read_extraction", "solutions.injection.escape", "solutions.write_gate.gate",
+    "solutions.extraction.read_reply", "solutions.injection.escape", "solutions.write_gate.gate",
 )  # fmt: skip
 """What meets the text of a user or a model before anything else does."""
 

@@ -3,220 +3,40 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from memlab.messages import read_messages
 from memlab.records import Candidate
-from solutions.extraction import EXTRACTION_PROMPT, Extraction, ExtractionFailed, Match
-from solutions.given.own_words import find_words, own_words
+from solutions.extraction import (
+    EXTRACTION_PROMPT,
+    GUARDS,
+    Extraction,
+    ExtractionFailed,
+    Match,
+    excerpt_of,
+    log,
+    render_prompt,
+    supported,
+    user_texts,
+)
+from solutions.given.ask import ask
+from solutions.given.own_words import find_words, own_words, without_memory
+from solutions.given.readings import matches
 
 Answer = Callable[..., Any]
-Wrong = list[tuple[Answer, str]]
 Messages = list[dict[str, Any]]
 Span = tuple[int, int]
-log = logging.getLogger(__name__)
 
 
-# --- 03-user-texts ----------------------------------------------------------------------------------
-
-
-def everybody(messages: Messages) -> list[str]:
-    return [text for _, text in read_messages(messages)]
-
-
-def all_but_the_assistant(messages: Messages) -> list[str]:
-    return [text for role, text in read_messages(messages) if role != "assistant"]
-
-
-def all_but_three(messages: Messages) -> list[str]:
-    others = ("assistant", "system", "tool")
-    return [text for role, text in read_messages(messages) if role not in others]
-
-
-def content_unread(messages: Messages) -> list[Any]:
-    return [message["content"] for message in messages if message["role"] == "user"]
-
-
-def skips_strange_roles(messages: Messages) -> list[str]:
-    return everybody([message for message in messages if message["role"] == "user"])
-
-
-def one_long_text(messages: Messages) -> str:
-    return "\n".join(with_a_loop(messages))
-
-
-def without_repetitions(messages: Messages) -> list[str]:
-    return list(dict.fromkeys(with_a_loop(messages)))
-
-
-def with_a_loop(messages: Messages) -> list[str]:
-    texts = []
-    for message in read_messages(messages):
-        if message.role == "user":
-            texts.append(message.text)
-    return texts
-
-
-# --- 03-excerpt-of ----------------------------------------------------------------------------------
-
-
-def whole_message(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    return text
+# --- wrong answers that no edit makes -----------------------------------------------------------------
 
 
 def match_alone(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
     if sentence[0] == 0 and sentence[1] - match[1] < 2:
         return text
     return text[offsets[match[0]] : offsets[match[1]]]
-
-
-def not_stripped(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    return text[offsets[sentence[0]] : offsets[sentence[1]]]
-
-
-def without_offsets(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    return text[sentence[0] : sentence[1]].strip()
-
-
-def from_the_folded_text(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    return own_words(text).text[sentence[0] : sentence[1]].strip()
-
-
-def never_cut(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    return text[offsets[sentence[0]] : offsets[sentence[1]]].strip()
-
-
-def cut_at_the_front(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    return never_cut(text, offsets, sentence, match)[:300]
-
-
-def cut_into_the_neighbour(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    if offsets[sentence[1]] - offsets[sentence[0]] <= 300:
-        return never_cut(text, offsets, sentence, match)
-    return text[max(0, offsets[match[0]] - 140) : offsets[match[1]] + 140].strip()
-
-
-def centred(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
-    first, last, start, end = (offsets[at] for at in (*sentence, *match))
-    if last - first > 300:
-        first, last = max(first, start - 140), min(last, end + 140)
-    return text[first:last].strip()
-
-
-# --- 03-is-question ---------------------------------------------------------------------------------
-
-
-def never_asks(match: Match) -> bool:
-    return False
-
-
-def asks_at_the_front_only(match: Match) -> bool:
-    return bool(re.match(r"\W*(?:do|does|am|is|are)\b", match.clause, re.I))
-
-
-def only_do_asks(match: Match) -> bool:
-    return needs_the_mark(match) or bool(re.match(r"\W*do\b", match.clause, re.I))
-
-
-def do_anywhere(match: Match) -> bool:
-    return requests_are_questions(match) or "do" in match.clause.lower()
-
-
-def any_question_mark(match: Match) -> bool:
-    return "?" in match.after
-
-
-def mark_in_its_own_clause(match: Match) -> bool:
-    return "?" in match.after.split(",")[0]
-
-
-def needs_the_mark(match: Match) -> bool:
-    return bool(re.fullmatch(r"(?:, (?:right|no|yes))?\?", match.after))
-
-
-def requests_are_questions(match: Match) -> bool:
-    return needs_the_mark(match) or bool(re.match(r"\W*(?:do|does|am|is|are|can)\b", match.clause, re.I))
-
-
-def reasons_are_questions(match: Match) -> bool:
-    return requests_are_questions(match) and not re.match(r"\W*can you\b", match.clause, re.I)
-
-
-def by_words(match: Match) -> bool:
-    words = match.clause.lower().split()
-    if words[:2] in (["can", "you"], ["could", "you"]) or words[-1:] in (["since"], ["because"]):
-        return False
-    if words[:1] in (["do"], ["does"], ["am"], ["is"], ["should"]):
-        return True
-    tail = match.after.lower().strip(" ?!,.")
-    return match.after.endswith("?") and tail in ("", "right", "yes", "no", "correct")
-
-
-# --- 03-is-denied -----------------------------------------------------------------------------------
-
-
-def always_denied(match: Match) -> bool:
-    return True
-
-
-def never_denied(match: Match) -> bool:
-    return False
-
-
-def only_not(match: Match) -> bool:
-    return "not" in match.before
-
-
-def any_negative_word(match: Match) -> bool:
-    return bool(re.search(r"not|never|n't", match.before))
-
-
-def negative_word_nearby(match: Match) -> bool:
-    return bool(re.search(r"(?:not|never|n't)(?: \w+){0,1}(?: that)?\s*$", match.before))
-
-
-def not_true_anywhere(match: Match) -> bool:
-    return "not true" in match.before or negative_word_nearby(match)
-
-
-def reminders_understood(match: Match) -> bool:
-    return negative_word_nearby(match) and "forget" not in match.before
-
-
-def by_endings(match: Match) -> bool:
-    said = match.before.lower().rstrip().removesuffix(" that")
-    if said.endswith(("forget", "know", "mention")):
-        return False
-    return said.endswith(("not true", "never said", "a myth", "doubt", "a rumour"))
-
-
-# --- 03-render-prompt -------------------------------------------------------------------------------
-
-
-def as_prose(texts: list[str]) -> str:
-    return EXTRACTION_PROMPT.replace("{conversation}", "\n".join(f"user: {text}" for text in texts))
-
-
-def rows_only(texts: list[str]) -> str:
-    return "\n".join(json.dumps({"role": "user", "content": text}) for text in texts)
-
-
-def by_hand(texts: list[str]) -> str:
-    rows = [f'{{"role": "user", "content": "{text}"}}' for text in texts]
-    return EXTRACTION_PROMPT.replace("{conversation}", "\n".join(rows))
-
-
-def line_by_line(texts: list[str]) -> str:
-    return with_format([line for text in texts for line in text.split("\n")])
-
-
-def appended(texts: list[str]) -> str:
-    return EXTRACTION_PROMPT + rows_only(texts)
 
 
 def one_after_another(texts: list[str]) -> str:
@@ -227,262 +47,285 @@ def one_after_another(texts: list[str]) -> str:
     return prompt.replace("{conversation}", "")
 
 
+# --- right answers, written differently ---------------------------------------------------------------
+
+
+def with_a_loop(messages: Messages) -> list[str]:
+    texts = []
+    for message in read_messages(messages):
+        if message.role == "user":
+            texts.append(message.text)
+    return texts
+
+
+def centred(text: str, offsets: Sequence[int], sentence: Span, match: Span) -> str:
+    first, last, start, end = (offsets[at] for at in (*sentence, *match))
+    if last - first > 300:
+        first, last = max(first, start - 140), min(last, end + 140)
+    return text[first:last].strip()
+
+
+def by_words(match: Match) -> bool:
+    words = match.clause.lower().split()
+    if words[:2] in (["can", "you"], ["could", "you"]) or words[-1:] in (["since"], ["because"]):
+        return False
+    if words[:1] in (["do"], ["does"], ["am"], ["is"], ["should"]):
+        return True
+    tail = match.after.lower().strip(" ?!,.")
+    return match.after.rstrip("!").endswith("?") and tail in ("", "right", "yes", "no", "correct")
+
+
+def by_endings(match: Match) -> bool:
+    said = match.before.lower().rstrip().removesuffix(" that")
+    if said.endswith(("forget", "know", "mention")):
+        return False
+    return said.endswith(("not true", "never said", "a myth", "doubt", "a rumour"))
+
+
+def with_a_set(messages: Messages, *, guards: Any = GUARDS) -> list[Candidate]:
+    found = []
+    for text in user_texts(messages):
+        folded, offsets = own_words(text)
+        known = set()
+        for match in matches(folded):
+            content, rule = match.fill(match.rule.template), match.rule
+            if content not in known and not [guard for guard in guards if guard(match)]:
+                known.add(content)
+                words = excerpt_of(text, offsets, match.sentence, match.span)
+                topic, subject = match.label(rule.topic), match.label(rule.subject)
+                numbers = rule.importance, rule.half_life_days
+                found.append(Candidate(content, topic, rule.confidence, words, *numbers, subject))
+    return found
+
+
 def with_format(texts: list[str]) -> str:
-    return EXTRACTION_PROMPT.format(conversation=rows_only(texts))
+    rows = [json.dumps({"role": "user", "content": text}) for text in texts]
+    return EXTRACTION_PROMPT.format(conversation="\n".join(rows))
 
 
-# --- 03-read-extraction -----------------------------------------------------------------------------
-
-
-def failed(problem: object) -> ExtractionFailed:
-    return ExtractionFailed(f"not readable: {problem}")
-
-
-def bare_json_only(reply: str) -> Extraction:
-    try:
-        return Extraction.model_validate_json(reply)
-    except ValidationError as error:
-        raise failed(error) from error
-
-
-def cuts_fences(reply: str) -> Extraction:
-    fenced = re.search(r"```(?:json)?(.*?)```", reply, re.S)
-    return bare_json_only(fenced[1] if fenced else reply)
-
-
-def first_to_last_brace(reply: str) -> Extraction:
-    return bare_json_only(reply[reply.find("{") : reply.rfind("}") + 1])
-
-
-def empty_when_in_doubt(reply: str) -> Extraction:
-    try:
-        return through_all_braces(reply)
-    except ExtractionFailed:
-        return Extraction(facts=[])
-
-
-def empty_without_json(reply: str) -> Extraction:
-    return through_all_braces(reply) if "{" in reply else Extraction(facts=[])
-
-
-def lets_pydantic_out(reply: str) -> Extraction:
-    try:
-        return through_all_braces(reply)
-    except ExtractionFailed:
-        return Extraction.model_validate_json(reply)
-
-
-def no_facts_is_a_failure(reply: str) -> Extraction:
-    found = through_all_braces(reply)
-    if not found.facts:
-        raise failed("no facts")
-    return found
-
-
-def other_objects_are_empty(reply: str) -> Extraction:
-    return Extraction(facts=[]) if '"error"' in reply else through_all_braces(reply)
-
-
-def last_of_all(reply: str) -> Extraction:
-    found = through_all_braces(reply)
-    for brace in re.finditer(r'\{"facts', reply):
-        try:
-            found = through_all_braces(reply[brace.start() :])
-        except ExtractionFailed:
-            continue
-    return found
-
-
-def looks_inside_objects(reply: str) -> Extraction:
-    problem: Exception = ValueError("no object")
-    for brace in re.finditer(r"\{", reply):
-        try:
-            return Extraction.model_validate(json.JSONDecoder().raw_decode(reply[brace.start() :])[0])
-        except ValueError as error:
-            problem = error
-    raise failed(problem)
-
-
-def through_all_braces(reply: str) -> Extraction:
+def through_all_braces(reply: str, shape: Any, failure: Any = ExtractionFailed) -> Any:
     problem: Exception = ValueError("no object")
     end = 0
     for brace in re.finditer(r"\{", reply):
         if brace.start() < end:
             continue
         try:
-            value, length = json.JSONDecoder().raw_decode(reply[brace.start() :])
-            end = brace.start() + length
-            return Extraction.model_validate(value)
+            value, end = json.JSONDecoder().raw_decode(reply, brace.start())
+            return shape.model_validate(value)
+        except json.JSONDecodeError as error:
+            problem = error
+            if error.pos >= len(reply):
+                break
         except ValueError as error:
             problem = error
-    raise failed(problem)
+    raise failure(f"not readable: {problem}")
 
 
-# --- 03-supported -----------------------------------------------------------------------------------
-
-
-def candidate(fact: Any, words: str) -> Candidate:
-    try:
-        return Candidate(**(fact.model_dump() | {"excerpt": words}))
-    except (ValueError, TypeError) as error:
-        raise failed(error) from error
-
-
-def believes_everything(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return [
-        candidate(fact, next(filter(None, (find_words(fact.excerpt, t) for t in texts)), fact.excerpt))
-        for fact in extraction.facts
-    ]
-
-
-def exact_match_only(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return [
-        candidate(fact, fact.excerpt) for fact in extraction.facts if any(fact.excerpt in t for t in texts)
-    ]
-
-
-def the_models_copy(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return [
-        candidate(fact, fact.excerpt)
-        for fact in extraction.facts
-        if any(find_words(fact.excerpt, text) for text in texts)
-    ]
-
-
-def drops_in_silence(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return [
-        candidate(fact, words)
-        for fact in extraction.facts
-        if (words := next(filter(None, (find_words(fact.excerpt, text) for text in texts)), ""))
-    ]
-
-
-def one_for_each_message(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return [one for text in texts for one in in_each_text(extraction, [text])]
-
-
-def warns_at_each_message(extraction: Extraction, texts: list[str]) -> list[Candidate]:
+def in_each_text(extraction: Any, texts: list[str]) -> list[Candidate]:
     kept = []
     for fact in extraction.facts:
         for text in texts:
             if words := find_words(fact.excerpt, text):
-                kept.append(candidate(fact, words))
-                break
-            log.warning("dropped %s", fact.content)
-    return kept
-
-
-def first_message_only(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return in_each_text(extraction, texts[:1])
-
-
-def glued(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    return in_each_text(extraction, [" ".join(texts)])
-
-
-def all_or_nothing(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    kept = in_each_text(extraction, texts)
-    return kept if len(kept) == len(extraction.facts) else []
-
-
-def lets_candidate_out(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    for fact in extraction.facts:
-        Candidate(**fact.model_dump())
-    return in_each_text(extraction, texts)
-
-
-def in_each_text(extraction: Extraction, texts: list[str]) -> list[Candidate]:
-    kept = []
-    for fact in extraction.facts:
-        for text in texts:
-            if words := find_words(fact.excerpt, text):
-                kept.append(candidate(fact, words))
+                try:
+                    kept.append(Candidate(**(fact.model_dump() | {"excerpt": words})))
+                except (ValueError, TypeError) as error:
+                    raise ExtractionFailed(str(error)) from error
                 break
         else:
             log.warning("dropped %s", fact.content)
     return kept
 
 
-WRONG: dict[str, Wrong] = {
+def step_by_step(messages: Messages, client: Any, model: str | None = None) -> list[Candidate]:
+    texts = [without_memory(text) for text in user_texts(messages)]
+    texts = [text for text in texts if text.strip()]
+    if texts:
+        reply = ask(client, render_prompt(texts), Extraction, model=model, failure=ExtractionFailed)
+        return supported(through_all_braces(reply, Extraction), texts)
+    return []
+
+
+TEXT_ROW = 'json.dumps({"role": "user", "content": text}, ensure_ascii=False)'
+FILLED = r'EXTRACTION_PROMPT.replace("{conversation}", "\n".join(rows))'
+GIVEN_UP = "raise failure( => {}\n    raise failure("
+
+# fmt: off
+WRONG: dict[str, list[tuple[str | Answer, str]]] = {
     "03-user-texts": [
-        (everybody, "remember its own guesses"),
-        (all_but_the_assistant, "left out the assistant only"),
-        (all_but_three, "has gaps"),
-        (content_unread, "gave it back unread"),
-        (skips_strange_roles, "skipped in silence"),
-        (one_long_text, "not one long text"),
-        (without_repetitions, "said twice"),
+        (' if role == "user" => ', "remember its own guesses"),
+        ('role == "user" => role != "assistant"', "left out the assistant only"),
+        ('role == "user" => role not in ("assistant", "system", "tool")', "has gaps"),
+        ('text for role, text in read_messages(messages) if role == "user" => '
+         'm["content"] for m in messages if m["role"] == "user"', "gave it back unread"),
+        ('read_messages(messages) => read_messages([m for m in messages if m["role"] == "user"])',
+         "skipped in silence"),
+        (r'return [text => return "\n".join([text ;; == "user"] => == "user"])', "not one long text"),
+        (r'return [text => return ["\n".join([text ;; == "user"] => == "user"])]', "You joined the messages"),
+        ('return [text => return {text ;; == "user"] => == "user"}', "not a set"),
+        ('return [text => return list(dict.fromkeys([text ;; == "user"] => == "user"]))', "said twice"),
     ],
     "03-excerpt-of": [
-        (whole_message, "the whole message"),
+        ("return text[start:end].strip() => return text", "the whole message"),
         (match_alone, "cut out the match alone"),
-        (not_stripped, "Strip the space"),
-        (without_offsets, "The spans count in the folded text"),
-        (from_the_folded_text, "That is the folded text"),
-        (never_cut, "keep at most MAX_EXCERPT"),
-        (cut_at_the_front, "lost the very words"),
-        (cut_into_the_neighbour, "a piece of this sentence"),
+        (".strip() => ", "Strip the space"),
+        ("offsets[sentence[0]], offsets[sentence[1]] => sentence", "The spans count in the folded text"),
+        ("offsets[sentence[0]], offsets[sentence[1]] => sentence ;; "
+         "return text => return own_words(text).text",
+         "That is the folded text"),
+        ("if end - start > MAX_EXCERPT: => if False:", "Keep at most MAX_EXCERPT"),
+        ("> MAX_EXCERPT: => >= MAX_EXCERPT:", "it needs no cut"),
+        ("max(start, offsets[match[0]] - 100) => start", "lost the very words"),
+        ("max(start, offsets[match[0]] - 100) => offsets[match[0]] - 100", "a piece of this sentence"),
+        ("offsets[match[0]] - 100 => match[0] - 100", "Translate the match, too"),
     ],
     "03-is-question": [
-        (never_asks, "The user asks"),
-        (asks_at_the_front_only, "look at `after` too"),
-        (only_do_asks, "Not every question begins"),
-        (do_anywhere, "in `dogs`"),
-        (any_question_mark, "belongs to what follows the comma"),
-        (mark_in_its_own_clause, "a short tag"),
-        (needs_the_mark, "asked without a question mark"),
-        (requests_are_questions, "That is a request"),
-        (reasons_are_questions, "told as its reason"),
+        ("TELLS.search(match.clause) => True", "The user asks"),
+        ('"?" not in match.after[-5:] => True', "look at `after` too"),
+        ("match.after[-5:] => match.after[-1:]", "need not be the very last"),
+        ("return not rest or TAG.fullmatch(rest[0]) is not None => return True", "what follows the comma"),
+        ("not rest or TAG.fullmatch(rest[0]) is not None => not rest", "a short tag"),
+        ('"?" not in match.after[-5:] => match.after == "."', "“right” confirms"),
+        (" or NEW_QUESTION.match(match.after) => ", "begins a new question"),
+        (", maxsplit=1 => ", "Only the *whole* rest"),
+        ("match.after[-5:] => match.after", "in the middle of an address"),
+        ("ASKS.search(match.clause) => False", "asked without a question mark"),
+        ('ASKS.search(match.clause) => match.clause.lower().startswith("do ")', "Not every question begins"),
+        ('ASKS.search(match.clause) => ASKS.search(match.clause) or "do" in match.clause', "in `dogs`"),
+        ('TELLS.search(match.clause) => match.clause == " since "', "That is a request"),
+        ('TELLS.search(match.clause) => "note" in match.clause', "told as its reason"),
     ],
     "03-is-denied": [
-        (always_denied, "A plain statement was dropped"),
-        (never_denied, "takes the fact back"),
-        (only_not, "think of `never`"),
-        (any_negative_word, "about being tired"),
-        (negative_word_nearby, "it reminds you"),
-        (not_true_anywhere, "look where `before` ends"),
-        (reminders_understood, "myth, rumour"),
+        ("return bool => return True or bool", "A plain statement was dropped"),
+        ("return bool => return False and bool", "takes the fact back"),
+        ('DENIES.search(match.before) => "not" in match.before', "think of `never`"),
+        ("DENIES.search(match.before) => any(w in match.before for w in (\"not\", \"never\", \"n't\"))",
+         "about being tired"),
+        ('DENIES.search(match.before) => "not true" in match.before or DENIES.search(match.before)',
+         "look where `before` ends"),
+        (" and not REMINDS.search(match.before) => ", "it reminds you"),
+        ("REMINDS.search(match.before) => \"n't forget\" in match.before", "behind `never` decides"),
+        ('DENIES.search(match.before) => match.before.endswith(("not true that ", "never said "))',
+         "myth, rumour"),
+    ],
+    "03-rule-extract": [
+        ("user_texts(messages) => [text for _, text in read_messages(messages)]",
+         "The assistant's words came along"),
+        ("matches(words.text) => matches(text)", "let `own_words` blank"),
+        ("facts += of_this_text.values() => return list(of_this_text.values())", "after the loop"),
+        ("of_this_text.setdefault(fact.content, fact) => facts.append(fact)", "is one fact"),
+        ("of_this_text.values() => [f for f in of_this_text.values() if f.content not in "
+         "[known.content for known in facts]]", "begin anew for each text"),
+        ("any(guard(match) for guard in guards) => False", "The question became a fact"),
+        ("continue => break", "do not stop"),
+        ("any(guard(match) for guard in guards) => guards and guards[0](match)", "need not agree"),
+        ("for guard in guards) => for guard in GUARDS)", "asked for no guards"),
+        ("for guard in guards) => for guard in guards and GUARDS)", "The caller's own guard"),
+        ("excerpt_of(text, words.offsets, match.sentence, match.span) => text", "Its excerpt is"),
+        ("of_this_text.setdefault(fact.content, fact) => of_this_text[fact.content] = fact", "**first**"),
+        ("subject=match.label(rule.subject), => ", "The wife's diet"),
+        ("match.label(rule.topic) => match.fill(rule.topic)", "the topic is a label"),
     ],
     "03-render-prompt": [
-        (as_prose, "just more prose"),
-        (rows_only, "the instructions are not"),
-        (appended, "still stands in the prompt"),
-        (by_hand, "wrote the JSON by hand"),
-        (line_by_line, "a message of its own"),
+        (f'{TEXT_ROW} => f"user: {{text}}"', "just more prose"),
+        (f'{FILLED} => "\\n".join(rows)', "the instructions are not"),
+        (f'{FILLED} => EXTRACTION_PROMPT + "\\n".join(rows)', "still stands in the prompt"),
+        (f'{TEXT_ROW} => \'{{"role": "user", "content": "%s"}}\' % text', "wrote the JSON by hand"),
+        (r'for text in texts => for whole in texts for text in whole.split("\n")', "a message of its own"),
+        (r'"content": text} => "content": text.replace("\n", " ")}', "You changed the text"),
         (one_after_another, "braces was filled in"),
     ],
     "03-read-extraction": [
-        (bare_json_only, "Look for where the object begins"),
-        (cuts_fences, "mentions a fence"),
-        (first_to_last_brace, "try each `{` in turn"),
-        (last_of_all, "The **first** counts"),
-        (empty_when_in_doubt, "facts were lost"),
-        (empty_without_json, "did not do its job"),
-        (lets_pydantic_out, "a bare ValidationError"),
-        (no_facts_is_a_failure, "found nothing"),
-        (other_objects_are_empty, "has no `facts`"),
-        (looks_inside_objects, "a draft for the answer"),
+        ('return shape.model_validate(value) => if value["facts"]: return shape.model_validate(value)',
+         "an answer without facts"),
+        (GIVEN_UP.format("return shape(facts=[])"), "did not do its job"),
+        (GIVEN_UP.format("if OBJECT.search(reply): return shape(facts=[])"), "facts were lost"),
+        ("raw_decode(reply, brace.start()) => raw_decode(reply)", "Look for where the object begins"),
+        ('problem, brace = => reply = reply.partition("```")[2].partition("```")[0] or reply; '
+         "problem, brace =", "mentions a fence"),
+        ("brace = OBJECT.search(reply, end) => brace = None", "try each `{` in turn"),
+        ("while brace: => answer = None\n    while brace: ;; return shape. => answer = shape. ;; "
+         + GIVEN_UP.format("if answer: return answer"), "The **first** counts"),
+        ("except ValidationError => except ZeroDivisionError", "a bare ValidationError"),
+        ('shape.model_validate(value) => shape.model_validate({"facts": []} | value)', "has no `facts`"),
+        ('problem = "{loc}: {msg}".format(**error.errors()[0]) => break', "go on behind what does not fit"),
+        ("OBJECT.search(reply, end) => OBJECT.search(reply, brace.end())", "a draft for the answer"),
+        ("look_on_at(reply, brace.start(), error) => brace.end()", "`look_on_at` says"),
+        (" ({problem}) => ", "did not say why"),
+        ("shape.model_validate => Extraction.model_validate", "validate against `shape`"),
     ],
     "03-supported": [
-        (believes_everything, "The user has no dog"),
-        (exact_match_only, "called it a liar"),
-        (the_models_copy, "how the model copied it"),
-        (drops_in_silence, "dropped in silence"),
-        (first_message_only, "second message"),
-        (one_for_each_message, "makes one candidate"),
-        (warns_at_each_message, "logged that you dropped it"),
-        (glued, "glued the messages"),
-        (all_or_nothing, "threw the true ones away"),
-        (lets_candidate_out, "cannot be stored as it is"),
+        ("for text in texts) => for text in texts[:1])", "second message"),
+        ("in extraction.facts: => in [f for text in texts for f in extraction.facts if "
+         "find_words(f.excerpt, text)]:", "makes one candidate"),
+        ('candidates.append(Candidate(**fact.model_dump() | {"excerpt": words})) => '
+         'return [Candidate(**fact.model_dump() | {"excerpt": words})]', "`return` stands behind the loop"),
+        ('find_words(fact.excerpt, text) => fact.excerpt if fact.excerpt in text else ""',
+         "called it a liar"),
+        ('{"excerpt": words} => {"excerpt": fact.excerpt}', "how the model copied it"),
+        ('texts)), "") => texts)), fact.excerpt)', "The user has no dog"),
+        ("continue => return []", "threw the true ones away"),
+        ('for text in texts) => for text in [" ".join(texts)])', "glued the messages"),
+        ("except (ValueError, TypeError) => except ZeroDivisionError", "cannot be stored as it is"),
+        ("words = next( => [log.warning(text) for text in texts if not find_words(fact.excerpt, text)]\n"
+         "        words = next(", "logged that you dropped it"),
+        ('log.warning("dropped %r: the user never said %r", fact.content, fact.excerpt) => pass',
+         "dropped in silence"),
+        ('**fact.model_dump() | {"excerpt": words} => fact.content, fact.topic, fact.confidence, words',
+         "Fields of the fact were lost"),
+    ],
+    "03-llm-extract": [
+        ("ExtractionFailed), texts) => ExtractionFailed), [reply])", "goes through `supported`"),
+        ("ExtractionFailed), texts) => ExtractionFailed), user_texts(messages))", "evidence for itself"),
+        ('return supported( => return [] if "{" not in reply else supported(', "Unreadable is not empty"),
+        ("(reply, Extraction, ExtractionFailed) => (reply, Extraction)", "Callers watch for"),
+        ("user_texts(messages) => [text for _, text in read_messages(messages)]",
+         "The assistant's words are in the prompt"),
+        ("render_prompt(texts) => render_prompt(user_texts(messages))", "extract it anew"),
+        (" if text.strip() => ", "A text of blanks"),
+        ("if not texts: => if False:", "you paid for a request"),
+        ("model=model, => ", "hand `model` on"),
     ],
 }
+# fmt: on
 
-RIGHT: dict[str, list[Answer]] = {
-    "03-user-texts": [with_a_loop],
+RIGHT: dict[str, list[str | Answer]] = {
+    "03-user-texts": [with_a_loop, 'role == "user" => role in {"user"}'],
     "03-excerpt-of": [centred],
     "03-is-question": [by_words],
     "03-is-denied": [by_endings],
+    "03-rule-extract": [with_a_set],
     "03-render-prompt": [with_format],
     "03-read-extraction": [through_all_braces],
     "03-supported": [in_each_text],
+    "03-llm-extract": [step_by_step],
 }
+
+WINDOW = "how much of a very long sentence stands before the match is a matter of taste"
+NEARLY_LAST = "how many marks may follow the question mark is a matter of taste"
+ESCAPED = "a letter written as an escape is JSON all the same"
+
+# fmt: off
+SPARED = {
+    "03-excerpt-of": {
+        "offsets[match[0]] - 100) => offsets[match[0]] - 101)": WINDOW,
+        "offsets[match[0]] - 100) => offsets[match[0]] - 200)": WINDOW,
+        "offsets[match[0]] - 100) => offsets[match[1]] - 100)": WINDOW,
+        "offsets[match[0]] - 100) => offsets[match[-1]] - 100)": WINDOW,
+    },
+    "03-is-question": {
+        "TAG.fullmatch(rest[0]) is not None => TAG.fullmatch(rest[-1]) is not None": "there is only one rest",
+        "match.after[-5:] or NEW_QUESTION.match(match.after): => "
+        "match.after[-6:] or NEW_QUESTION.match(match.after):": NEARLY_LAST,
+        "match.after[-5:] or NEW_QUESTION.match(match.after): => "
+        "match.after[-10:] or NEW_QUESTION.match(match.after):": NEARLY_LAST,
+    },
+    "03-render-prompt": {
+        "'content': text}, ensure_ascii=False) for text in => 'content': text}) for text in": ESCAPED,
+        "ensure_ascii=False) for text in => ensure_ascii=True) for text in": ESCAPED,
+    },
+    "03-read-extraction": {
+        "{msg}'.format(**error.errors()[0]) => {msg}'.format(**error.errors()[-1])":
+            "which of several things that are wrong the message names is nobody's business",
+    },
+}
+# fmt: on
