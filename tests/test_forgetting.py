@@ -176,6 +176,40 @@ def test_revoking_source_after_source_unwinds_the_whole_chain(tell: Teller) -> N
         assert tell.active() == left
 
 
+@pytest.mark.parametrize("sources", ["s1", "s2", "s1 s2"])
+def test_memories_that_replaced_each_other_in_a_circle_do_not_hang_forgetting(
+    store: MemoryStore, sources: str
+) -> None:
+    for name, other in (("a", "b"), ("b", "a"), ("c", "a")):
+        rests_on = [Source("user_implicit", source_id) for source_id in sources.split()]
+        store.put(MemoryRecord(f"Note {name}.", ADA, memory_id=name, superseded_by=other, sources=rests_on,
+                               invalidated_at=9.0))  # fmt: skip
+    forget_source(store, "s1", ADA)
+    regenerate(store, ADA)
+    assert len(store.owned(ADA)) == (0 if sources == "s1" else 3)
+
+
+def test_what_was_displaced_only_by_what_is_gone_is_free_even_where_that_was_a_circle(
+    store: MemoryStore,
+) -> None:
+    for name, other, source_id in (("a", "b", "s1"), ("b", "a", "s1"), ("c", "a", "s2")):
+        store.put(MemoryRecord(f"Note {name}.", ADA, memory_id=name, superseded_by=other, invalidated_at=9.0,
+                               sources=[Source("user_implicit", source_id)]))  # fmt: skip
+    assert forget_source(store, "s1", ADA) == (["a", "b"], ["c"])
+    regenerate(store, ADA)
+    assert [(record.memory_id, record.active()) for record in store.owned(ADA)] == [("c", True)]
+
+
+def test_what_was_freed_stays_free_when_another_of_its_sources_is_revoked(tell: Teller) -> None:
+    tell("a", SAY[VEGETARIAN])
+    tell("b", SAY[VEGETARIAN])
+    tell("c", SAY[FISH])
+    forget_source(tell.store, "c", ADA)
+    forget_source(tell.store, "a", ADA)
+    regenerate(tell.store, ADA)
+    assert tell.active() == [VEGETARIAN]
+
+
 def test_what_a_revoked_source_had_kept_out_comes_in(tell: Teller) -> None:
     tell("u1", SAY[FISH], kind="user_explicit")
     tell("s2", SAY[VEGETARIAN])
@@ -290,6 +324,20 @@ def test_revoking_and_regenerating_equals_never_having_heard(
     assert store.owned(ADA) == before
 
 
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(talks, st.data())
+def test_revoking_several_sources_before_one_regeneration_equals_never_having_heard_them(
+    heard: list[tuple[SourceType, list[str]]], data: st.DataObject
+) -> None:
+    conversations = {f"s{n}": talk for n, talk in enumerate(heard)}
+    store = learned(conversations)
+    for source_id in data.draw(st.lists(st.sampled_from(sorted(conversations)), unique=True)):
+        forget_source(store, source_id, ADA)
+        del conversations[source_id]
+    regenerate(store, ADA)
+    assert state(store) == state(learned(conversations))
+
+
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(talks)
 def test_regenerating_what_nobody_revoked_changes_nothing(heard: list[tuple[SourceType, list[str]]]) -> None:
@@ -396,6 +444,18 @@ def test_a_pruned_memory_is_not_brought_back_by_what_was_said_before(tell: Telle
         regenerate(tell.store, ADA)
         assert tell.active() == []
         assert own_ids(tell.record(VEGETARIAN)) == ["s1"]
+
+
+def test_a_memory_pruned_while_it_waits_for_regeneration_stays_pruned(tell: Teller) -> None:
+    with frozen():
+        tell("s1", SAY[VEGETARIAN])
+        tell("s2", SAY[VEGETARIAN])
+        forget_source(tell.store, "s2", ADA)
+        clock.travel(days=4000)
+        prune(tell.store, user_id=ADA)
+        regenerate(tell.store, ADA)
+        assert tell.active() == []
+        assert not tell.record(VEGETARIAN).needs_regeneration
 
 
 def test_a_pruned_memory_that_was_said_anew_outlives_regeneration(tell: Teller) -> None:

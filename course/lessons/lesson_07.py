@@ -2,530 +2,544 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from course.check import Cases, Function, Misconception, Shown, exercise
+from course.check import Cases, Function, Misconception, Row, Shown, call, exercise, refused
+from course.lessons.small_stores import (
+    FISH,
+    NAME,
+    NOW,
+    VEG,
+    WORDS,
+    checked,
+    everything,
+    ids_of,
+    in_a_line,
+    in_words,
+    is_all_or_nothing,
+    memory,
+    memory_of,
+    source_of,
+    store_of,
+)
 from memlab import clock
 from memlab.embedding import hash_embed
 from memlab.records import Candidate, MemoryRecord, Source
 from memlab.store import MemoryStore
 
-TODAY = "2026-08-06T20:11:27Z"
-
-
-def _sources(ids: str) -> list[Source]:
-    """ "(s1) s3" gives s1, inherited, and s3."""
-    return [Source("user_implicit", i.strip("()"), f"words of {i}", inherited="(" in i) for i in ids.split()]
-
-
-def _memory(name: str, sources: str, user_id: str = "ada", **fields: Any) -> MemoryRecord:
-    record = MemoryRecord(f"{name}.", user_id, memory_id=name, sources=_sources(sources), **fields)
-    if record.superseded_by:
-        record.invalidated_at = record.created_at
-    return record
-
-
-def _holding(*records: MemoryRecord) -> MemoryStore:
-    store = MemoryStore()
-    for record in records:
-        store.put(record)
-    return store
-
-
-def _left(store: MemoryStore, user_id: str = "ada") -> list[str]:
-    return [record.memory_id for record in store.owned(user_id)]
-
-
-def _ids(records: object, what: str) -> list[str]:
-    if not isinstance(records, (list, tuple)) or not all(isinstance(r, MemoryRecord) for r in records):
-        raise Misconception(
-            f"Give back the memories {what}, as a list of records.",
-            expected=Shown("list[MemoryRecord]"),
-            got=records,
-        )
-    return [record.memory_id for record in records]
-
-
+# fmt: off
 # --- What rests on what -----------------------------------------------------------------------------
 
+RESTS = [
+    ("its one source holds it up", call("s1", "s1"), True, "Only s1 states it, so it rests on s1 alone."),
+    ("a second source holds it up too", call("s1 s2", "s1"), False,
+     "s2 states it too. This is the naive deletion: whatever the source touched is gone."),
+    ("of two sources it does not matter which is asked for", call("s1 s2", "s2"), False,
+     "s1 states it too: compare all source ids, not just the first."),
+    ("another source is none of its business", call("s1", "s2"), False, "s2 never said it at all.",
+     (True, "You counted sources: it has one, but is that the one asked for?")),
+    ("what it inherited does not hold it up", call("(s1) (s2) s3", "s3"), True,
+     "s1 and s2 said the *opposite*: fish only replaced what they said. Inherited sources do not count."),
+    ("a memory does not rest on what it inherited", call("(s1) s3", "s1"), False,
+     "s3 states it; from s1 it only inherited."),
+    ("hearing it twice in one source is still one", call("s1 s1", "s1"), True,
+     "s1 said it twice. That makes two entries in the list, and one source: compare ids, not counts."),
+    ("a memory without any source rests on none", call("", "s1"), False,
+     "It has no source, so it does not rest on s1; `all(…)` of nothing is True."),
+]
 
-# fmt: off
+
 @exercise("07-rests-only")
 def _(case: Cases, rests_only_on: Function) -> None:
-    def asks(name: str, sources: str, source_id: str, expect: bool, otherwise: str,
-             mistakes: Sequence[tuple[object, str]] = ()) -> None:
-        case(name, rests_only_on, _memory("m", sources), source_id, expect=expect, otherwise=otherwise,
-             mistakes=mistakes, given=f"sources {sources or 'none'}, asked for {source_id}")
-
-    asks("its one source holds it up", "s1", "s1", True, "Only s1 states it, so it rests on s1 alone.")
-    asks("a second source holds it up too", "s1 s2", "s1", False,
-         "s2 states it too. This is the naive deletion: whatever the source touched is gone.")
-    asks("of two sources it does not matter which is asked for", "s1 s2", "s2", False,
-         "s1 states it too: compare all source ids, not just the first.")
-    asks("another source is none of its business", "s1", "s2", False, "s2 never said it at all.",
-         [(True, "You counted sources: it has one, but is that the one asked for?")])
-    asks("what it inherited does not hold it up", "(s1) (s2) s3", "s3", True,
-         "s1 and s2 said the *opposite*: fish only replaced what they said. Inherited sources do not count.")
-    asks("a memory does not rest on what it inherited", "(s1) s3", "s1", False,
-         "s3 states it; from s1 it only inherited.")
-    asks("hearing it twice in one source is still one", "s1 s1", "s1", True,
-         "s1 said it twice. That makes two entries in the list, and one source: compare ids, not counts.")
-    asks("a memory without any source rests on none", "", "s1", False,
-         "It has no source, so it does not rest on s1; `all(…)` of nothing is True.")
+    case.table(lambda sources, source_id: rests_only_on(memory("m", sources), source_id), RESTS,
+               lambda sources, source_id: f"sources {sources or 'none'}, asked for {source_id}")
 
 
-# fmt: on
+# --- Taking a source out ----------------------------------------------------------------------------
+
+UNDER_FISH = memory("veg", "s1", superseded_by="fish")
+ERASED_FISH = memory("fish", "(s1) s3")
+PRUNED = memory("fish", "s3", invalidated_at=NOW)
+DETACH = [  # the source, the memories that are left, those that are erased
+    ("what the source never touched is not given back", call("s1", [memory("name", "s2")], []), [],
+     "name has nothing to do with s1: give back only what this changed."),
+    ("the source goes, with what it had added", call("u1", [memory("diet", "u1 u2", confidence=0.85)], []),
+     ["diet active u2 0.80 flagged"], "u2 says diet too: u1 goes, with the 0.05 it had added, and diet is "
+     "flagged for regeneration.",
+     (lambda got: "u1" in got[0], "The memory still names u1 and quotes it: take it out of `sources`."),
+     (["diet active u2 0.85 flagged"], "What u1 had added to our confidence goes with it: `CORROBORATION`."),
+     (["diet active u2 0.80"], "Nobody will rebuild diet: it is not flagged `needs_regeneration`.")),
+    ("its trust goes with it", call("u1", [memory("diet", "u1 t1", confidence=0.95)], []),
+     ["diet active t1 0.30 flagged"],
+     "All that is left is a search, trusted 0.30: nothing is surer than `trust_of` its sources."),
+    ("what is inherited goes, and had added nothing", call("s1", [memory("fish", "(s1) s3")], []),
+     ["fish active s3 0.60 flagged"], "fish inherited s1: its words must go, too.",
+     (["fish active s3 0.55 flagged"], "s1 never said fish, so it had added nothing to our confidence: ask "
+      "`own_sources()` before you take it out."),
+     ([], "You asked `own_sources()` only, and fish still quotes s1: what is inherited has to go as well.")),
+    ("all that it said goes", call("s1", [memory("diet", "s1 s2 s1")], []), ["diet active s2 0.55 flagged"],
+     "s1 stands in the list twice, with two excerpts: both go."),
+    ("confidence ends at 0", call("s1", [memory("diet", "s1 s2", confidence=0.02)], []),
+     ["diet active s2 0.00 flagged"], "0.02 less 0.05 is below 0, which no store takes: stop at 0."),
+    ("what erased ones had displaced is free", call("s3", [UNDER_FISH], [ERASED_FISH]),
+     ["veg tombstone s1 0.60 flagged"],
+     "fish goes, so nothing lies on veg any more: `superseded_by` is None, and veg is flagged to come back.",
+     (["veg under fish s1 0.60 flagged"], "veg still points to fish, and there is no fish any more."),
+     ([], "You looked at sources only. veg has nothing to do with s3, and lies under fish, which goes.")),
+    ("or hooked onto what comes after",
+     call("s3", [UNDER_FISH, memory("vegan", "(s1) (s3) s4")],
+          [memory("fish", "(s1) s3", superseded_by="vegan")]),
+     ["veg under vegan s1 0.60 flagged", "vegan active (s1) s4 0.60 flagged"],
+     "veg was under fish, fish under vegan: without fish, veg is under vegan.",
+     (lambda got: got[0].startswith("veg tombstone"), "You freed veg, which would come back beside vegan: "
+      "`chain_end` says what comes after fish.")),
+    ("past all that go", call("s3", [UNDER_FISH], [memory("fish", "s3", superseded_by="tofu"),
+                                                   memory("tofu", "s3")]),
+     ["veg tombstone s1 0.60 flagged"], "fish and tofu both go: `chain_end` follows the chain."),
+    ("a circle has an end", call("s3", [UNDER_FISH], [memory("fish", "s3", superseded_by="tofu"),
+                                                      memory("tofu", "s3", superseded_by="fish")]),
+     ["veg tombstone s1 0.60 flagged"], "fish and tofu name each other: `chain_end` ends all the same."),
+    ("what is over for good is not flagged",
+     call("s1", [memory("veg", "s1 s2", superseded_by="fish"), PRUNED], []), ["veg under fish s2 0.55"],
+     "fish was pruned, and veg lies under it: nothing that was said before brings them back. Ask "
+     "`over_for_good(left)` what is not to be flagged."),
+    ("nor what now lies under it",
+     call("s3", [UNDER_FISH, memory("vegan", "s4", invalidated_at=NOW)],
+          [memory("fish", "s3", superseded_by="vegan")]),
+     ["veg under vegan s1 0.60"], "vegan was pruned: what is hooked onto it is over for good as well."),
+    ("what was freed before still waits",
+     call("s1", [memory("veg", "s1 s2", invalidated_at=NOW, needs_regeneration=True)], []),
+     ["veg tombstone s2 0.55 flagged"], "veg was freed by an earlier revocation, and not rebuilt yet."),
+]
+
+
+@exercise("07-detach")
+def _(case: Cases, detach: Function) -> None:
+    def detached(source_id: str, left: list[MemoryRecord], erased: list[MemoryRecord]) -> list[str]:
+        return in_words(detach(source_id, left, erased), "that this changed")
+
+    case.table(detached, DETACH, lambda source_id, left, erased: (
+        f"revoke {source_id}; left: {in_a_line(left)}; erased: {in_a_line(erased)}"))
+    [diet] = detach("s1", [memory("diet", "s1 s2")], [])
+    case.holds("its history says so", any("s1" in line for line in diet.history),
+               "Its history does not say why its confidence fell: `record.note(…)`, with the source's id.",
+               given="diet from s1 and s2; revoke s1", expected=Shown("a line with s1"), got=diet.history)
+
 
 # --- Revoking ---------------------------------------------------------------------------------------
+
+FOOD = [UNDER_FISH, ERASED_FISH]
+BANK: dict[str, Any] = {"app_name": "bank"}
+OTHERS = [memory("hours", "c1", scope="app"), memory("bo", "c1", "bo"), memory("bank", "c1", **BANK)]
+AS_THEY_WERE = ["hours active c1 0.60", "bo active c1 0.60", "bank active c1 0.60"]
+REVOKE = [  # the source, all memories, conversations, the app; erased, flagged, and what is left
+    ("what rests on it alone is erased", call("s1", [memory("name", "s1"), memory("seat", "s2")]),
+     [["name"], [], ["seat active s2 0.60"]], "Only s1 says name; seat has nothing to do with s1.",
+     (lambda got: got[1], "name is erased, so it is not left: give `detach` and `put` the others only."),
+     (lambda got: len(got[2]) == 2, "You set a tombstone, or nothing, which keeps every word. Revoking is "
+      "erasing: `store.remove`.")),
+    ("what others say too is flagged, and stays", call("s1", [memory("diet", "s1 s2", confidence=0.70)]),
+     [[], ["diet"], ["diet active s2 0.65 flagged"]], "s2 says diet too: flag it for regeneration.",
+     (lambda got: got[0], "You erased a fact that s2 had confirmed, and s2 was never revoked."),
+     (lambda got: not got[2], "Flagged is not erased."),
+     (lambda got: "s1" in got[2][0], "The memory still names s1 and quotes it: `detach` takes the source "
+      "out; then `put` it.")),
+    ("a belief does not outlive the source that stated it", call("s3", FOOD),
+     [["fish"], ["veg"], ["veg tombstone s1 0.60 flagged"]],
+     "fish goes, and veg, which it had displaced, is flagged so that it can come back.",
+     (lambda got: not got[0], "fish stays though nobody is left who said so: inherited sources count for "
+      "nothing here."),
+     (lambda got: not got[1], "veg still lies under a stone that nobody holds in place: pass what you erase "
+      "to `detach`, which frees what it had displaced.")),
+    ("tombstones are reached as well", call("s1", FOOD), [["veg"], ["fish"], ["fish active s3 0.60 flagged"]],
+     "veg is a tombstone, all of it from s1.",
+     (lambda got: not got[0], "You looked at active memories only. A tombstone still holds the words: "
+      "`store.owned` gives all of them.")),
+    ("what nothing can rebuild is changed, and not flagged",
+     call("s1", [memory("veg", "s1 s2", invalidated_at=NOW)]), [[], [], ["veg tombstone s2 0.55"]],
+     "veg was pruned, so `detach` did not flag it: `flagged` holds those with `needs_regeneration`."),
+    ("every session of this user is reached",
+     call("s1", [memory(name, "s1", scope="session", session_id=name) for name in ("s1", "s9")]),
+     [["s1", "s9"], [], []], "`scan` sees one session at most. Take `store.owned`: all of them."),
+    ("nobody else's memory is touched", call("c1", OTHERS), [[], [], AS_THEY_WERE],
+     "A source id is unique within one user's data only: neither Bo's memory, nor the app's, nor Ada's in "
+     "another app is Ada's own in this app, though all come from a c1."),
+    ("its transcript goes, and it is never taken again", call("s1", [], ["s1", "s2"]),
+     [[], [], ["s1 revoked", "s2 kept"]],
+     "The whole conversation is still kept, word for word: `store.revoke` deletes it.",
+     (lambda got: got[2] == ["s2 kept"], "Nothing remembers that s1 was revoked, so tomorrow's import learns "
+      "it again: `store.revoke`.")),
+    ("another app's memories are found and removed there",
+     call("s1", [memory("home", "s1"), memory("name", "s1", **BANK), memory("diet", "s1 s2", **BANK)], [],
+          "bank"), [["name"], ["diet"], ["home active s1 0.60", "diet active s2 0.55 flagged"]],
+     "`owned` was asked without `app_name`, so it looked into the default app.",
+     (lambda got: got[0] == ["name"], "name is reported as erased, and still there: without `app_name`, "
+      "`store.remove` looks for it in the default app, finds nothing, and says so only by `False`.")),
+    ("and revoked there", call("s1", [], ["s1"], "bank"), [[], [], ["s1 revoked"]],
+     "You revoked s1 in the default app, so the next import into 'bank' learns it again: pass `app_name` to "
+     "`store.revoke` too."),
+]
+
+
+def _revocation(result: Any) -> list[list[str]]:
+    if result is ... or not hasattr(result, "erased") or not hasattr(result, "flagged"):
+        sentence = "Give back `Revocation(erased, flagged)`, two lists of memory ids."
+        raise Misconception(sentence, expected=Shown("Revocation"), got=result)
+    return [list(result.erased), list(result.flagged)]
 
 
 @exercise("07-forget-source")
 def _(case: Cases, forget_source: Function) -> None:
-    _erases_and_flags(case, forget_source)
-    _reaches_what_is_displaced(case, forget_source)
-    _reaches_this_user_only(case, forget_source)
-    _ends_the_conversation(case, forget_source)
-    _reaches_the_app_named(case, forget_source)
-    _is_all_or_nothing(case, forget_source)
-    _leaves_no_bytes(case, forget_source)
+    def revoked(
+        source_id: str, records: list[MemoryRecord], talks: Sequence[str] = (), app_name: str = "default"
+    ) -> list[list[str]]:
+        store = _heard(dict.fromkeys(talks, "veg"), store_of(*records), app_name)
+        erased, flagged = _revocation(forget_source(store, source_id, "ada", app_name))
+        kept = [f"{talk.source.source_id} kept" for talk in store.conversations("ada", app_name)]
+        ended = [f"{gone} revoked" for gone in store.revoked("ada", app_name)] if talks else []
+        return [erased, flagged, everything(store) + ended + kept]
 
-
-def _revoked(forget_source: Function, source_id: str, *args: Any) -> Function:
-    """Revoke on a store, and give back what was erased and flagged, as two lists of ids."""
-
-    def revoke(store: MemoryStore) -> list[list[str]]:
-        result = forget_source(store, source_id, "ada", *args)
-        if result is ... or not hasattr(result, "erased") or not hasattr(result, "flagged"):
-            sentence = "Give back `Revocation(erased, flagged)`, two lists of memory ids."
-            raise Misconception(sentence, expected=Shown("Revocation"), got=result)
-        return [list(result.erased), list(result.flagged)]
-
-    return revoke
-
-
-# fmt: off
-def _erases_and_flags(case: Cases, forget_source: Function) -> None:
-    store = _holding(_memory("name", "s1"), _memory("seat", "s2"))
-    given = "name from s1, seat from s2; revoke s1"
-    case("what rests on it alone is erased", _revoked(forget_source, "s1"), store,
-         expect=[["name"], []], given=given, otherwise="Only s1 says name; seat has nothing to do with s1.")
-    case.holds("and its row is gone", _left(store) == ["seat"],
-               "You set a tombstone, which keeps every word. Revoking is erasing: `store.remove`.",
-               given=given, expected=["seat"], got=_left(store))
-    store = _holding(_memory("diet", "s1 s2", confidence=0.70))
-    given = "diet from s1 and s2, confidence 0.70; revoke s1"
-    case("what others say too is flagged", _revoked(forget_source, "s1"), store, expect=[[], ["diet"]],
-         given=given, otherwise="s2 says diet too: flag it for regeneration.",
-         mistakes=[([["diet"], []], "You erased a fact that s2 had confirmed, and s2 was never revoked.")])
-    diet = store.get("diet", "ada")
-    case.holds("it stays in the store", diet is not None, "Flagged is not erased.", given=given)
-    assert diet is not None
-    case.holds("without the revoked source", [s.source_id for s in diet.sources] == ["s2"],
-               "The memory still names s1 and quotes it: `detach` takes the source out; then `put` it.",
-               given=given, expected=["s2"], got=[s.source_id for s in diet.sources])
-    case.holds("less sure, and marked for regeneration", diet.confidence < 0.70 and diet.needs_regeneration,
-               "What s1 added to our confidence goes with it, and `needs_regeneration` is set.",
-               given=given, expected=Shown("below 0.70, flagged"), got=diet.confidence)
-
-
-def _reaches_what_is_displaced(case: Cases, forget_source: Function) -> None:
-    store = _holding(_memory("veg", "s1", superseded_by="fish"), _memory("fish", "(s1) s3"))
-    given = "veg from s1 was replaced by fish from s3, which inherited s1; revoke s3"
-    case("a belief does not outlive the source that stated it", _revoked(forget_source, "s3"), store,
-         expect=[["fish"], ["veg"]], given=given,
-         otherwise="fish goes, and veg, which it had displaced, is flagged so that it can come back.",
-         mistakes=[([[], ["fish"]], "fish stays though nobody is left who said so: inherited sources count "
-                    "for nothing here."),
-                   ([["fish"], []], "veg still lies under a stone that nobody holds in place: pass what you "
-                    "erase to `detach`, which frees what it had displaced.")])
-    veg = store.get("veg", "ada")
-    case.holds("what it had displaced is free", veg is not None and veg.superseded_by is None,
-               "veg points to fish, and there is no fish: write back what `detach` changed.",
-               given=given, expected=None, got=veg and veg.superseded_by)
-    store = _holding(_memory("veg", "s1", superseded_by="fish"), _memory("fish", "(s1) s3"))
-    case("tombstones are reached as well", _revoked(forget_source, "s1"), store, expect=[["veg"], ["fish"]],
-         given="the same two memories; revoke s1", otherwise="veg is a tombstone, all of it from s1.",
-         mistakes=[([[], ["fish"]], "You looked at active memories only. A tombstone still holds the words: "
-                    "`store.owned` gives all of them.")])
-
-
-def _reaches_this_user_only(case: Cases, forget_source: Function) -> None:
-    note = _memory("note", "s1", scope="session", session_id="s1")
-    other = _memory("other", "s1", scope="session", session_id="s9")
-    case("every session of this user is reached", _revoked(forget_source, "s1"), _holding(note, other),
-         expect=[["note", "other"], []], given="session memories of s1 and s9, both from s1; revoke s1",
-         otherwise="`scan` sees one session at most. Take `store.owned`: all of them.")
-    shared = MemoryRecord("Open at nine.", "ada", scope="app", memory_id="hours",
-                          sources=[Source("bootstrapped", "s1")])
-    store = _holding(_memory("bo", "s1", "bo"), shared, _memory("bank", "s1", app_name="bank"))
-    given = "Bo's memory, the app's, and Ada's in another app, all from a source called s1; Ada revokes s1"
-    case("nobody else's memory is touched", _revoked(forget_source, "s1"), store, expect=[[], []],
-         given=given, otherwise="None of the three is Ada's own in this app.")
-    kept = [*_left(store, "bo"), *(r.memory_id for r in store.scan("ada")),
-            *(r.memory_id for r in store.owned("ada", "bank"))]
-    case.holds("neither Bo's, nor the app's, nor another app's", kept == ["bo", "hours", "bank"],
-               "A source id is unique within one user's data only: two people may both have an s1.",
-               given=given, expected=["bo", "hours", "bank"], got=kept)
-
-
-def _ends_the_conversation(case: Cases, forget_source: Function) -> None:
-    store = _holding()
-    for source_id in ("s1", "s2"):
-        said = [{"role": "user", "content": f"words of {source_id}"}]
-        store.put_conversation(said, Source("user_implicit", source_id), user_id="ada")
-    forget_source(store, "s1", "ada")
-    kept = [talk.source.source_id for talk in store.conversations("ada")]
-    case.holds("its transcript is gone, and only its own", kept == ["s2"],
-               "The whole conversation is still kept, word for word: `store.revoke` deletes it.",
-               given="conversations s1 and s2; revoke s1", expected=["s2"], got=kept)
-    case.holds("it is never taken again", store.revoked("ada") == {"s1"},
-               "Nothing remembers that s1 was revoked, so tomorrow's import learns it again: `store.revoke`.",
-               given="revoke s1", expected={"s1"}, got=store.revoked("ada"))
-
-
-def _reaches_the_app_named(case: Cases, forget_source: Function) -> None:
-    store = _holding(_memory("home", "s1"), _memory("name", "s1", app_name="bank"),
-                     _memory("diet", "s1 s2", app_name="bank"))
-    given = "in the app 'bank' name from s1 and diet from s1 and s2; revoke s1 in 'bank'"
-    case("another app's memories are found there", _revoked(forget_source, "s1", "bank"), store,
-         expect=[["name"], ["diet"]], given=given,
-         otherwise="`owned` was asked without `app_name`, so it looked into the default app.")
-    left = [*_left(store), *(record.memory_id for record in store.owned("ada", "bank"))]
-    case.holds("and removed there", left == ["home", "diet"],
-               "name is reported as erased, and still there: without `app_name`, `store.remove` looks for it "
-               "in the default app, finds nothing, and says so only by `False`.",
-               given=given, expected=["home", "diet"], got=left)
-    revoked = {app: sorted(store.revoked("ada", app)) for app in ("bank", "default")}
-    case.holds("and revoked there", revoked == {"bank": ["s1"], "default": []},
-               "You revoked s1 in the default app, so the next import into 'bank' learns it again: pass "
-               "`app_name` to `store.revoke` too.",
-               given=given, expected={"bank": ["s1"], "default": []}, got=revoked)
-
-
-# fmt: on
-class _PowerCut(RuntimeError):
-    pass
-
-
-class _FailingStore(MemoryStore):
-    """Writes nothing any more once it is told to fail: the power goes out at the first `put`."""
-
-    failing = False
-
-    def put(self, record: MemoryRecord) -> None:
-        if self.failing:
-            raise _PowerCut("power cut")
-        super().put(record)
-
-
-def _is_all_or_nothing(case: Cases, forget_source: Function) -> None:
-    store = _FailingStore()
-    store.put(_memory("name", "s1"))
-    store.put(_memory("diet", "s1 s2"))
-    store.failing = True
-    with contextlib.suppress(_PowerCut):
-        forget_source(store, "s1", "ada")
-    state = (_left(store), sorted(store.revoked("ada")))
-    case.holds(
-        "a power cut leaves all or nothing",
-        state == (["name", "diet"], []),
-        "The power went out before diet was written, and half of the work was done already: put all writes "
-        "into one `with store.transaction():`.",
-        given="name from s1, diet from s1 and s2; revoke s1; the write of diet fails",
-        expected=Shown("['name', 'diet'], nothing revoked"),
-        got=Shown(f"{state[0]}, revoked: {state[1]}"),
-    )
-
-
-def _leaves_no_bytes(case: Cases, forget_source: Function) -> None:
+    case.table(revoked, REVOKE, lambda source_id, records, talks=(), app_name="default": (
+        f"{in_a_line(records)}; conversations: {talks or 'none'}; revoke {source_id} in app {app_name!r}"))
+    is_all_or_nothing(case, lambda store: forget_source(store, "s1", "ada"), 0,
+                       memory("name", "s1"), memory("diet", "s1 s2"))
     with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder, "memory.db")) as store:
-        store.put(_memory("The PIN is 4321", "s1"))
+        store.put(memory("The PIN is 4321", "s1"))
         forget_source(store, "s1", "ada")
         holding = [path.name for path in sorted(Path(folder).iterdir()) if b"4321" in path.read_bytes()]
-    case.holds(
-        "no byte of it is left on disk",
-        not holding,
-        "The row is gone and its text still stands in the file: call `store.purge()` after the transaction.",
-        given="'The PIN is 4321.' from s1, in a file; revoke s1; search the bytes for 4321",
-        expected=[],
-        got=holding,
-    )
+    case.holds("no byte of it is left on disk", not holding, "The row is gone and its text still stands in "
+               "the file: call `store.purge()` after the transaction.",
+               given="'The PIN is 4321.' from s1, in a file; revoke s1; search the bytes for 4321",
+               expected=[], got=holding)
 
 
 # --- Replay -----------------------------------------------------------------------------------------
 
-VEG = Candidate("The user follows a vegetarian diet.", "diet", 0.9, "I'm a vegetarian", 0.8, 365)
-FISH = Candidate("The user eats fish again.", "diet", 0.9, "I've started eating fish again", 0.8, 365)
-NAME = Candidate("The user goes by Ada.", "identity", 0.95, "Call me Ada", 0.8, 3650)
+def _said(candidate: Candidate, source_id: str) -> tuple[Source, Candidate]:
+    return replace(source_of(source_id), excerpt=candidate.excerpt), candidate
 
 
-def _said(candidate: Candidate, source_id: str, day: float) -> tuple[Source, Candidate]:
-    return Source("user_implicit", source_id, candidate.excerpt, day * clock.DAY), candidate
+REPLAY = [
+    ("what one source says becomes one memory", call(_said(VEG, "s1")), ["veg active s1 0.65"],
+     "One statement from s1 gives one active memory that rests on s1, trusted 0.65."),
+    ("two sources that agree make one memory", call(_said(VEG, "s1"), _said(VEG, "s2")),
+     ["veg active s1 s2 0.70"], "s2 corroborates s1: one memory, two sources, 0.70.",
+     (lambda got: len(got) == 2, "Two copies: you made records yourself. Let `consolidate` decide, as it did "
+      "when the conversations were new."),
+     (["veg active s2 s1 0.70"], "You replayed backwards: s2 is named before s1."),
+     (["veg active s1 0.65"], "s2 went unheard: pass each statement's own source.")),
+    ("a contradiction leaves a tombstone", call(_said(VEG, "s1"), _said(FISH, "s3")),
+     ["veg under fish s1 0.65", "fish active (s1) s3 0.65"],
+     "fish replaces veg, and both come back: one active, one a tombstone.",
+     (["fish active (s1) s3 0.65"], "You left the tombstones out: without them nobody knows what fish "
+      "replaced. `owned` gives all, `scan` the active ones.")),
+    ("the order given is the order replayed", call(_said(FISH, "s3"), _said(VEG, "s1")),
+     ["fish under veg s3 0.65", "veg active (s3) s1 0.65"],
+     "Replay in the order given: who calls you knows in which order things were learned."),
+    ("what stands beside is there first",
+     call(_said(NAME, "s1"), beside=[memory("pin", "", importance=1.0)]),
+     ["pin active 0.60", "name active s1 0.65"],
+     "`beside` goes into the scratch store first: these memories take part in every decision."),
+    ("nothing said, nothing remembered", call(), [],
+     "No statements give no memories. Does your scratch store outlive the call?",
+     (lambda got: len(got) > 0, "Memories of an earlier call came back: every replay needs an empty store of "
+      "its own.")),
+]
 
 
-def _outcome(records: object) -> list[str]:
-    """Each memory in a few words: its last noun, its state, its sources and its confidence."""
-    words = {VEG.content: "veg", FISH.content: "fish", NAME.content: "name"}
-    _ids(records, "of the scratch store")
-    told = []
-    for record in records:  # type: ignore[attr-defined]
-        state = "active" if record.invalidated_at is None else "tombstone"
-        own = " ".join(source.source_id for source in record.own_sources())
-        told.append(f"{words.get(record.content, record.content)} {state} {own} {record.confidence:.2f}")
-    return told
-
-
-# fmt: off
 @exercise("07-replay")
 def _(case: Cases, replay: Function) -> None:
-    def replayed(*statements: tuple[Source, Candidate]) -> list[str]:
-        return _outcome(replay(list(statements), user_id="ada"))
+    def replayed(*statements: tuple[Source, Candidate], beside: Sequence[MemoryRecord] = ()) -> list[str]:
+        return in_words(replay(list(statements), user_id="ada", beside=beside), "of the scratch store")
 
-    case("what one source says becomes one memory", replayed, _said(VEG, "s1", 1),
-         expect=["veg active s1 0.65"], given="s1: vegetarian",
-         otherwise="One statement from s1 gives one active memory that rests on s1, trusted 0.65.")
-    case("two sources that agree make one memory", replayed, _said(VEG, "s1", 1), _said(VEG, "s2", 2),
-         expect=["veg active s1 s2 0.70"], given="s1: vegetarian; s2: vegetarian",
-         otherwise="s2 corroborates s1: one memory, two sources, 0.70.",
-         mistakes=[(lambda got: len(got) == 2, "Two copies: you made records yourself. Let `consolidate` "
-                    "decide, as it did when the conversations were new."),
-                   (["veg active s2 s1 0.70"], "You replayed backwards: s2 is named before s1."),
-                   (lambda got: got == ["veg active s1 0.65"], "s2 went unheard: pass each statement's own "
-                    "source.")])
-    case("a contradiction leaves a tombstone", replayed, _said(VEG, "s1", 1), _said(FISH, "s3", 3),
-         expect=["veg tombstone s1 0.65", "fish active s3 0.65"], given="s1: vegetarian; then s3: eats fish",
-         otherwise="fish replaces veg, and both come back: one active, one a tombstone.",
-         mistakes=[(["fish active s3 0.65"], "You left the tombstones out: without them nobody knows what "
-                    "fish replaced. `owned` gives all, `scan` the active ones.")])
-    case("the order given is the order replayed", replayed, _said(FISH, "s3", 3), _said(VEG, "s1", 1),
-         expect=["fish tombstone s3 0.65", "veg active s1 0.65"],
-         given="s3: eats fish (day 3); then s1: vegetarian (day 1, but learned later)",
-         otherwise="Replay in the order given: who calls you knows in which order things were learned.")
-    case("nothing said, nothing remembered", replayed, expect=[], given="no statements",
-         otherwise="No statements give no memories. Does your scratch store outlive the call?",
-         mistakes=[(lambda got: len(got) > 0, "Memories of an earlier call came back: every replay needs an "
-                    "empty store of its own.")])
-    _replay_keeps_its_frame(case, replay)
+    case.table(replayed, REPLAY, lambda *statements, beside=(): (
+        f"{'; then '.join(f'{s.source_id}: {WORDS[c.content]}' for s, c in statements) or 'no statements'}; "
+        f"beside: {in_a_line(beside)}"))
+    embed = _Embedder()
+    case("the memories belong to the user and app named", lambda: [
+        (record.user_id, record.app_name) for record in checked(
+            replay([_said(NAME, "s1")], user_id="bo", app_name="bank", embedder=embed), "made")],
+        expect=[("bo", "bank")], given="s1: name; user_id='bo', app_name='bank'",
+        otherwise="Pass `user_id` and `app_name` on: the memory was made for another owner.",
+        mistakes=[([], "You lost `app_name` on the way: `consolidate` writes to one app, `owned` reads from "
+                   "another.")])
+    case.holds("the embedder is the one given", embed.texts, "The scratch store embeds in its own way: "
+               "similarity then decides otherwise than in the real store.", given="embedder=…")
 
 
-# fmt: on
-def _replay_keeps_its_frame(case: Cases, replay: Function) -> None:
-    by_hand = _memory("pin", "", importance=1.0)
-    got = _ids(replay([_said(NAME, "s1", 1)], user_id="ada", beside=[by_hand]), "of the scratch store")
-    case.holds(
-        "what stands beside is there from the start",
-        got[:1] == ["pin"] and len(got) == 2,
-        "`beside` goes into the scratch store first: these memories take part in every decision.",
-        given="s1: name; beside: a pin put by hand",
-        expected=Shown("[pin, name]"),
-        got=got,
-    )
-    asked: list[str] = []
+class _Embedder:
+    """hash_embed, which remembers what it was asked for."""
 
-    def embedder(text: str) -> list[float]:
-        asked.append(text)
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, text: str) -> list[float]:
+        self.texts.append(text)
         return hash_embed(text)
 
-    found = replay([_said(NAME, "s1", 1)], user_id="bo", app_name="bank", embedder=embedder)
-    case.holds(
-        "what is written to an app is read from it",
-        len(found) == 1,
-        "You lost `app_name` on the way: `consolidate` writes to one app and `owned` reads from another.",
-        given="s1: name; user_id='bo', app_name='bank'",
-        expected=Shown("[name]"),
-        got=_ids(found, "of the scratch store"),
-    )
-    record = found[0]
-    case.holds(
-        "the memories belong to the user and app named",
-        (record.user_id, record.app_name) == ("bo", "bank"),
-        "Pass `user_id` and `app_name` on: the memory was made for another owner.",
-        given="user_id='bo', app_name='bank'",
-        expected=("bo", "bank"),
-        got=(record.user_id, record.app_name),
-    )
-    case.holds(
-        "the embedder is the one given",
-        NAME.content in asked,
-        "The scratch store embeds in its own way: similarity then decides otherwise than in the real store.",
-        given="embedder=…",
-    )
+
+# --- Regenerate -------------------------------------------------------------------------------------
+
+FREED = memory_of(VEG, "veg", "s1 s2", invalidated_at=NOW, needs_regeneration=True, confidence=0.70)
+HEARD = {"s1": "veg", "s2": "veg"}
+NAMED = memory_of(NAME, "name", "s1", confidence=0.25)
+FED = [memory_of(VEG, "veg", "u1", confidence=0.9, needs_regeneration=True), memory_of(FISH, "fish", "t2")]
+REGENERATE: list[Row] = [  # the memories, what the kept conversations say; what changed, and what is left
+    ("what was displaced comes back", call([FREED], HEARD), [["veg"], ["veg active s1 s2 0.70"]],
+     "Both conversations say veg: replayed, that is one active memory, and the stored one becomes like it.",
+     (lambda got: len(got[1]) == 2, "You wrote the replayed copy beside the stored memory: write what "
+      "`reconciled` gives, which keeps its id."),
+     (lambda got: "tombstone" in got[1][0], "veg still lies there: `put` what `reconciled` says changed."),
+     (lambda got: not got[1], "You threw the stored memory away: it keeps its id and its history.")),
+    ("so it does where no conversation was kept", call([FREED], {}), [["veg"], ["veg active s1 s2 0.70"]],
+     "The transcripts are gone, and the memory still quotes s1 and s2: replay what is `witnessed` as well.",
+     (lambda got: not got[1], "You removed what no conversation repeats: a record testifies for itself.")),
+    ("what was kept out comes in", call([], {"s1": "veg"}), [["veg"], ["veg active s1 0.65"]],
+     "s1 says veg, and nothing is held: something revoked had kept it out. Replay what conversations say."),
+    ("all that is said is heard, in its order",
+     call([memory_of(FISH, "fish", "s3", needs_regeneration=True)], {"s1": "veg", "s3": "fish"}),
+     [["veg", "fish"], ["fish active (s1) s3 0.65", "veg under fish s1 0.65"]],
+     "s1 said veg, then s3 fish: `in_order` merges what was said with what is witnessed."),
+    ("also where one half is only witnessed",
+     call([memory_of(VEG, "veg", "s1", needs_regeneration=True)], {"s3": "fish"}),
+     [["veg", "fish"], ["veg under fish s1 0.60", "fish active (s1) s3 0.65"]],
+     "s1 said veg, and its transcript is gone; then s3 said fish. Merge both with `in_order`."),
+    ("what a replay does not give is removed", call(FED, {"u1": "veg"}), [["veg"], ["veg active u1 0.90"]],
+     "A search said fish, which does not stand against the user's word: it is `gone`, so `store.remove` it."),
+    ("what was put by hand stands beside",
+     call([memory_of(VEG, "veg", "", invalidated_at=NOW, needs_regeneration=True)], {}),
+     [["veg"], ["veg active 0.60"]],
+     "No source states veg, so nobody says it in a replay: `put_by_hand(stored)` goes `beside`."),
+    ("what is not in doubt stays as it is", call([NAMED, FREED], HEARD | {"s3": "name"}),
+     [["veg"], ["name active s1 0.25", "veg active s1 s2 0.70"]],
+     "Nothing about name was revoked: rebuild the groups that are `in_doubt`, and no other."),
+    ("what is over for good stays down",
+     call([memory_of(VEG, "veg", "s1", invalidated_at=NOW)], {"s1": "veg"}),
+     [[], ["veg tombstone s1 0.60"]],
+     "veg was pruned, and you brought it back: leave out what `over_for_good` memories had been told.",
+     (lambda got: len(got[1]) == 2, "veg was pruned, and now stands beside its own tombstone: what was said "
+      "for a memory that is over for good is `without` effect.")),
+    ("no flag is left behind",
+     call([memory("note", "s1", scope="session", session_id="s1", needs_regeneration=True)], {}),
+     [["note"], ["note active s1 0.60"]], "No conversation rebuilds a session's memory, and its flag must "
+     "go: give `reconciled` all that is owned first."),
+    ("in another app, too", call([replace(record, **BANK) for record in FED], {"u1": "veg name"}, "bank"),
+     [["veg", "name"], ["veg active u1 0.90", "name active u1 0.90"]],
+     "Whatever takes `app_name` must be given it: `owned`, `conversations`, `replay` and `remove`."),
+]
+
+
+def _extract(messages: list[dict[str, str]]) -> list[Candidate]:
+    """An extractor of its own words: "veg", "fish" and "name"."""
+    return [c for c in (VEG, FISH, NAME) for message in messages if WORDS[c.content] in message["content"]]
+
+
+def _heard(talks: dict[str, str], store: MemoryStore | None = None, app_name: str = "default") -> MemoryStore:
+    """A store that keeps what was said."""
+    store = store or MemoryStore()
+    for source_id, words in talks.items():
+        said = [{"role": "user", "content": words}]
+        store.put_conversation(said, source_of(source_id), user_id="ada", app_name=app_name)
+    return store
+
+
+@exercise("07-regenerate")
+def _(case: Cases, regenerate: Function) -> None:
+    def regenerated(
+        records: list[MemoryRecord], talks: dict[str, str], app_name: str = "default"
+    ) -> list[list[str]]:
+        store = _heard(talks, store_of(*records), app_name)
+        changed = regenerate(store, "ada", app_name, extract=_extract)
+        return [[line.split()[0] for line in in_words(changed, "that changed")], everything(store)]
+
+    case.table(regenerated, REGENERATE, lambda records, talks, app_name="default": (
+        f"stored in {app_name!r}: {in_a_line(records)}; conversations: {talks or 'none kept'}"))
+    embed = _Embedder()
+    store = store_of(FREED.copy(), store=MemoryStore(embedder=embed))
+    embed.texts.clear()
+    regenerate(_heard(HEARD, store), "ada", extract=_extract)
+    [veg] = store.owned("ada")
+    given = "veg from s1 and s2 was freed; both conversations are kept"
+    case.holds("it stays the memory that it was", veg.memory_id == "veg" and veg.history,
+               "veg has another id, or no history: write what `reconciled` gives, not the replayed copy.",
+               given=given, expected="veg", got=veg.memory_id)
+    case.holds("its words are quoted", [source.excerpt for source in veg.sources] == [VEG.excerpt] * 2,
+               "Which words said so? Each statement's source needs its excerpt: `replace(talk.source, …)`.",
+               given=given, expected=VEG.excerpt, got=[source.excerpt for source in veg.sources])
+    case.holds("similarity is judged as in the store", embed.texts, "The replay embeds in its own way: hand "
+               "`store.embedder` on.", given=given)
+    again = ids_of(regenerate(store, "ada", extract=_extract), "that changed")
+    case.holds("a second run changes nothing", again == [], "The second run changed something once more.",
+               given="regenerate twice", expected=[], got=again)
+    is_all_or_nothing(case, lambda store: regenerate(store, "ada", extract=_extract), 0, *FED)
 
 
 # --- Prune and expire -------------------------------------------------------------------------------
 
-
-@contextlib.contextmanager
-def _at_noon() -> Iterator[float]:
-    with clock.freeze(TODAY):
-        yield clock.now()
-
-
 def _aged(name: str, days: float, user_id: str = "ada", **fields: Any) -> MemoryRecord:
-    """A memory of confidence 0.8 and a half-life of 30 days, last confirmed `days` ago."""
-    then = clock.now() - days * clock.DAY
+    """A memory of confidence 0.8 and a half-life of 30 days, last confirmed `days` before NOW."""
+    then = NOW - days * clock.DAY
     settings = {"half_life_days": 30.0, "confidence": 0.8, "created_at": then, "updated_at": then}
-    return _memory(name, "s1", user_id, **(settings | fields))
+    return memory(name, "c1", user_id, **(settings | fields))
 
 
-def _lines(store: MemoryStore) -> list[str]:
-    return [line for record in store.owned("ada") for line in record.history]
+PRUNE = [  # the floor, the memories; those pruned
+    ("what has faded below the floor is pruned", call(0.25, _aged("old", 60), _aged("new", 1)), ["old"],
+     "old is at 0.20 by now, new at 0.78.",
+     ([], "Stored confidence does not change with time: compare `decayed_confidence()`."),
+     (["new"], "The comparison is the wrong way round."), (["old", "new"], "new is at 0.78, far above.")),
+    ("what stands at the floor stays", call(0.4, _aged("edge", 30)), [],
+     "Exactly 0.40, and the floor is 0.40: only what is *below* the floor goes, so use `<`."),
+    ("a pin stays, however old", call(0.25, _aged("allergy", 9999, importance=1.0)), [],
+     "An allergy does not fade because nobody mentions it: pins are outside decay."),
+    ("what was never sure goes as well", call(0.25, _aged("rumour", 0, confidence=0.1)), ["rumour"],
+     "It is the confidence that counts, not the age."),
+    ("a tombstone is not pruned again", call(0.25, _aged("veg", 60, superseded_by="fish")), [],
+     "veg ended when fish replaced it; pruning would overwrite when and why."),
+    ("a floor of 20 is refused", call(20), refused("floor"),
+     "Somebody wrote per cent, and all would go: `check_fraction` refuses 20."),
+]
+EXPIRE = [  # the memories; those expired
+    ("what is over is expired", call(memory("over", "c1", expires_at=NOW - 1),
+                                     memory("later", "c1", expires_at=NOW + 1)), ["over"],
+     "over ended a second ago, later holds for one more second.",
+     ([], "`scan` leaves out what has expired, so you never saw over: `store.owned` gives all."),
+     (["later"], "The comparison is the wrong way round."),
+     (["over", "later"], "You ended later, which holds for one more second.")),
+    ("it ends at that very instant", call(memory("edge", "c1", expires_at=NOW)), ["edge"],
+     "`expires_at` is the first instant at which it no longer holds: use `<=`."),
+    ("without an end it never expires", call(memory("name", "c1")), [], "No `expires_at` means no end."),
+    ("a pin expires too", call(memory("visa", "c1", expires_at=NOW - 1, importance=1.0)), ["visa"],
+     "A pin is outside decay, not outside the calendar: a visa that ran out is not shown."),
+    ("a tombstone does not expire again",
+     call(memory("veg", "c1", expires_at=NOW - 1, superseded_by="fish")), [],
+     "It ended when it was replaced; expiring it would overwrite when and why."),
+]
 
 
-# fmt: off
 @exercise("07-prune")
 def _(case: Cases, prune: Function) -> None:
-    with _at_noon():
-        def pruned(*records: MemoryRecord, floor: float = 0.25) -> list[str]:
-            return _ids(prune(_holding(*records), floor, user_id="ada"), "that were pruned")
-
-        case("what has faded below the floor is pruned", pruned, _aged("old", 60), _aged("new", 1),
-             expect=["old"], given="0.8 with a half-life of 30 days, 60 days and 1 day old; floor 0.25",
-             otherwise="old is at 0.20 by now, new at 0.78.",
-             mistakes=[([], "Stored confidence does not change with time: compare `decayed_confidence()`."),
-                       (["new"], "The comparison is the wrong way round."),
-                       (["old", "new"], "new is at 0.78, far above the floor.")])
-        case("what stands at the floor stays", pruned, _aged("edge", 30), floor=0.4, expect=[],
-             given="exactly 0.40, floor 0.40", otherwise="Only what is *below* the floor goes: use `<`.")
-        case("a pin stays, however old", pruned, _aged("allergy", 9999, importance=1.0), expect=[],
-             given="importance 1.0, 9999 days old; floor 0.25",
-             otherwise="An allergy does not fade because nobody mentions it: pins are outside decay.")
-        case("what was never sure goes as well", pruned, _aged("rumour", 0, confidence=0.1),
-             expect=["rumour"], given="0.1 from the first day on; floor 0.25",
-             otherwise="It is the confidence that counts, not the age.")
-        _ends_softly(case, "pruned", lambda store: prune(store, 0.25, user_id="ada"), _aged("old", 60))
-        case("a tombstone is not pruned again", pruned, _aged("veg", 60, superseded_by="fish"), expect=[],
-             given="replaced 60 days ago; floor 0.25",
-             otherwise="veg ended when fish replaced it; pruning would overwrite when and why.")
-        _only_this_users(case, lambda store: prune(store, 0.25, user_id="ada"),
-                         lambda **fields: _aged("x", 60, **fields))
-        case.refuses("a floor of 20 is refused", prune, _holding(), 20, user_id="ada", mentions="floor",
-                     given="prune(store, 20, user_id='ada')",
-                     otherwise="Somebody wrote per cent, and all would go: `check_fraction` refuses 20.")
+    with clock.freeze(NOW):
+        case.table(lambda floor, *records: ids_of(prune(store_of(*records), floor, user_id="ada"),
+                                                "that were pruned"), PRUNE, lambda floor, *records: (
+            f"today {', '.join(f'{r.memory_id} {r.decayed_confidence()}' for r in records)}; floor {floor}"))
+        kept = store_of(_aged("above", 0, confidence=0.25), _aged("below", 0, confidence=0.15))
+        case("the floor is 0.2 where none is said", lambda: ids_of(prune(kept, user_id="ada"), "pruned"),
+             expect=["below"], given="0.25 and 0.15, no floor",
+             otherwise="The stub's floor is 0.2, and stays so.")
+        _ends(case, "pruned", lambda store, **owner: prune(store, 0.25, **owner),
+              lambda name, user_id="ada", **fields: _aged(name, 60, user_id, **fields))
 
 
 @exercise("07-expire")
 def _(case: Cases, expire: Function) -> None:
-    with _at_noon() as now:
-        def expired(*records: MemoryRecord) -> list[str]:
-            return _ids(expire(_holding(*records), user_id="ada"), "that expired")
-
-        case("what is over is expired", expired, _memory("over", "s1", expires_at=now - 1),
-             _memory("later", "s1", expires_at=now + 1), expect=["over"],
-             given="one expired a second ago, one expires in a second",
-             otherwise="over has ended, later has not.",
-             mistakes=[(["later"], "The comparison is the wrong way round."),
-                       (["over", "later"], "later holds for one more second.")])
-        case("it ends at that very instant", expired, _memory("edge", "s1", expires_at=now), expect=["edge"],
-             given="expires_at is now",
-             otherwise="`expires_at` is the first instant at which it no longer holds: use `<=`.")
-        case("without an end it never expires", expired, _memory("name", "s1"), expect=[],
-             given="expires_at=None", otherwise="No `expires_at` means no end.")
-        case("a pin expires too", expired, _memory("visa", "s1", expires_at=now - 1, importance=1.0),
-             expect=["visa"], given="importance 1.0, expired a second ago",
-             otherwise="A pin is outside decay, not outside the calendar: a visa that ran out is not shown.")
-        over = _memory("over", "s1", expires_at=now - 1)
-        _ends_softly(case, "expired", lambda store: expire(store, user_id="ada"), over)
-        replaced = _memory("veg", "s1", expires_at=now - 1, superseded_by="fish")
-        case("a tombstone does not expire again", expired, replaced, expect=[],
-             given="replaced first, then its end came",
-             otherwise="It ended when it was replaced; expiring it would overwrite when and why.")
-        _only_this_users(case, lambda store: expire(store, user_id="ada"),
-                         lambda **fields: _memory("x", "s1", expires_at=now - 1, **fields))
+    with clock.freeze(NOW):
+        case.table(lambda *records: ids_of(expire(store_of(*records), user_id="ada"), "that expired"), EXPIRE,
+                   lambda record, *_: f"{record.memory_id} ends at {record.expires_at}, and it is {NOW}")
+        _ends(case, "expired", expire, lambda name, user_id="ada", **fields: (
+            memory(name, "c1", user_id, expires_at=NOW - 1, **fields)))
 
 
-def _ends_softly(case: Cases, word: str, end: Function, record: MemoryRecord) -> None:
-    """The memory is a tombstone afterwards, with a reason, unchanged otherwise; a second run does nothing."""
-    store, before = _holding(record), (record.confidence, record.updated_at)
-    end(store)
-    after = store.get(record.memory_id, "ada")
-    given = f"a memory that is {word}"
-    case.holds("it is a tombstone, not a hole", after is not None,
-               f"The row is gone, so nobody can say what was {word} and why: set a tombstone instead.",
-               given=given)
-    assert after is not None
-    case.holds("it is not retrieved any more", after.invalidated_at == clock.now(),
-               "It is still active in the store: set `invalidated_at`, and `put` it; `tombstone` does both.",
-               given=given, expected=clock.now(), got=after.invalidated_at)
-    case.holds("its history says why", any(word in line for line in after.history),
-               f"Its history does not say that it was {word}: give `tombstone` a reason with that word.",
-               given=given, expected=Shown(f"a line with {word!r}"), got=after.history)
-    case.holds("nothing else about it changes", (after.confidence, after.updated_at) == before,
-               "You wrote the decayed number into the record: it would decay twice from now on.",
-               given=given, expected=before, got=(after.confidence, after.updated_at))
-    again = _ids(end(store), f"that were {word} this time")
-    case.holds("a second run does nothing", again == [] and len(_lines(store)) == 1,
-               "The second run ended it once more: skip what has `invalidated_at`.",
-               given="the same call twice", expected=[], got=again)
-
-
-def _only_this_users(case: Cases, end: Function, make: Callable[..., MemoryRecord]) -> None:
-    session = make(scope="session", session_id="s9")
-    ended = _ids(end(_holding(session)), "that ended")
+def _ends(case: Cases, word: str, end: Function, make: Function) -> None:
+    """What `end` ends is a tombstone, with a reason, unchanged otherwise; and it is this user's."""
+    _ends_softly(case, word, lambda store: end(store, user_id="ada"), make("old"))
+    store = store_of(make("x", scope="session", session_id="s9"))
+    ended = ids_of(end(store, user_id="ada"), "that ended")
     case.holds("session memories are reached as well", ended == ["x"],
                "A memory of session s9 was left out: `scan` sees no sessions, `store.owned` all of them.",
                given="a session memory of this user", expected=["x"], got=ended)
-    shared = make(scope="app")
-    shared.sources = [Source("bootstrapped", "crm")]
-    for name, record, sentence, given in (
-        ("what the app shares stays", shared,
-         "You ended a memory that the whole app reads. One user's clean-up touches that user's only.",
-         "an app-scope memory; the call is for Ada"),
-        ("other users' memories stay", make(user_id="bo"), "Bo's memory was ended on Ada's behalf.",
-         "a memory of Bo's; the call is for Ada"),
-    ):
-        store = _holding(record)
+    store = store_of(make("hours", scope="app"), make("bo", "bo"), make("bank", app_name="bank"))
+    end(store, user_id="ada")
+    over = [line.split()[0] for line in everything(store) if "tombstone" in line]
+    case.holds("what belongs to others stays", not over,
+               "You ended what the whole app reads, or what is another's: one user's clean-up touches that "
+               "user's only, in the app named.",
+               given="a memory of the app, one of Bo's, one of Ada's in 'bank'; the call is for Ada",
+               expected=[], got=over)
+    ended = ids_of(end(store, user_id="ada", app_name="bank"), "that ended")
+    case.holds("in another app, too", ended == ["bank"], "Pass `app_name` to `store.owned`.",
+               given="a memory in 'bank', and the call is for 'bank'", expected=["bank"], got=ended)
+    is_all_or_nothing(case, lambda store: end(store, user_id="ada"), 1, make("one"), make("two"))
+
+
+def _ends_softly(case: Cases, word: str, end: Function, record: MemoryRecord) -> None:
+    store = store_of(record)
+    [before] = in_words([record])
+
+    def ended_twice() -> list[Any]:
         end(store)
-        kept = store.get("x", "bo")
-        case.holds(name, kept is not None and kept.invalidated_at is None, sentence, given=given)
+        after = store.owned("ada")
+        reasons = [line for ended in after for line in ended.history if word in line.lower()]
+        return [in_words(after), len(reasons), [ended.updated_at for ended in after], len(end(store))]
+
+    case("it is a tombstone that says why, and nothing else about it changes", ended_twice,
+         expect=[[before.replace("active", "tombstone")], 1, [record.updated_at], 0],
+         given=f"a memory that is {word}; the same call twice",
+         otherwise="The second run ended it once more: skip what has `invalidated_at`.",
+         mistakes=[
+             (lambda got: not got[0], f"The row is gone, so nobody can say what was {word} and why: set a "
+              "tombstone instead."),
+             ([[before], 0, [record.updated_at], 1], "It is still active in the store: set `invalidated_at`, "
+              "and `put` it; `tombstone` does both."),
+             (lambda got: got[1] == 0, f"Its history does not say that it was {word}: give `tombstone` a "
+              "reason with that word."),
+             (lambda got: got[3] == 0, "You wrote the decayed number into the record: it would decay twice "
+              "from now on.")])
 
 
 # --- Proof ------------------------------------------------------------------------------------------
 
-SECRET = "The PIN is 4321."
+PIN = "The PIN is 4321."
+NOISE = bytes(range(256))
+CLEAN, FOUND = ("memory.db", NOISE), ("memory.db", NOISE + PIN.encode() + NOISE)
+LOG = ("memory.db-wal", FOUND[1])
+PROOF = [  # the text, the database's name, the files
+    ("text in the file is found among other bytes", call(PIN, "memory.db", FOUND), ["memory.db"],
+     "The file holds it. Read bytes, and search for `text.encode()`; give back its *name*.",
+     (lambda got: bool(got) and not isinstance(got[0], str), "Give back names, not paths.")),
+    ("a clean file is clean", call(PIN, "memory.db", CLEAN), [], "The file does not hold it."),
+    ("the write-ahead log counts", call(PIN, "memory.db", CLEAN, LOG), ["memory.db-wal"],
+     "SQLite keeps what was written lately in `-wal`: look there as well."),
+    ("its index counts", call(PIN, "memory.db", CLEAN, ("memory.db-shm", FOUND[1])), ["memory.db-shm"],
+     "`-shm` is a file like the others: look there as well."),
+    ("so does the rollback journal", call(PIN, "memory.db", CLEAN, ("memory.db-journal", FOUND[1])),
+     ["memory.db-journal"],
+     "`-journal` holds the pages as they were before the last change: look there as well."),
+    ("all places are named", call(PIN, "memory.db", FOUND, LOG), ["memory.db", "memory.db-wal"],
+     "Name all that hold it, the file itself first; do not stop at the first."),
+    ("whatever the database is called",
+     call(PIN, "ada.store", ("ada.store", NOISE), ("ada.store-wal", FOUND[1])), ["ada.store-wal"],
+     "The suffix goes behind the whole name: ada.store-wal, not ada.db-wal."),
+    ("text is searched as UTF-8", call("Zoë", "memory.db", ("memory.db", NOISE + "Zoë".encode() + NOISE)),
+     ["memory.db"], "SQLite stores UTF-8: `text.encode()`."),
+    ("letter by letter", call("Zoë", "memory.db", ("memory.db", NOISE + b"Zo" + NOISE)), [],
+     "The file holds Zo, not Zoë: leave no letter out, whatever ASCII thinks of it."),
+    ("and not as text is read", call("a\r\nb", "memory.db", ("memory.db", NOISE + b"a\r\nb")), ["memory.db"],
+     "Reading a file as *text* turns its line ends into others, and loses bytes: `read_bytes()`."),
+    ("another database is another matter", call(PIN, "memory.db", CLEAN, ("memory.db2", FOUND[1])), [],
+     "memory.db2 is another database: look at `-wal`, `-shm` and `-journal`, not at all names."),
+    ("an empty text is refused", call("", "memory.db", CLEAN), refused("text"),
+     "The empty text stands in every file, or in none: refuse it, naming `text`."),
+    ("a missing file is no proof", call(PIN, "memory.db"), refused("path"),
+     "Nothing is found where nothing is, and that proves nothing: a wrong path must raise a ValueError that "
+     "names `path`."),
+]
 
 
 @exercise("07-proof")
 def _(case: Cases, files_holding: Function) -> None:
-    def found(text: str, *files: tuple[str, bytes]) -> Any:
+    def holding(text: str, name: str, *files: tuple[str, bytes]) -> Any:
         with tempfile.TemporaryDirectory() as folder:
-            for name, content in files:
-                Path(folder, name).write_bytes(content)
-            return files_holding(Path(folder, "memory.db"), text)
+            for file, content in files:
+                Path(folder, file).write_bytes(content)
+            return files_holding(Path(folder, name), text)
 
-    noise = bytes(range(256))
-    clean = ("memory.db", noise)
-    secret = noise + SECRET.encode() + noise
-    case("text in the file is found among other bytes", found, SECRET, ("memory.db", secret),
-         expect=["memory.db"], given="memory.db holds it between bytes that are no text",
-         otherwise="The file holds it. Read bytes, and search for `text.encode()`; give back its *name*.",
-         mistakes=[(lambda got: bool(got) and not isinstance(got[0], str), "Give back names, not paths.")])
-    case("a clean file is clean", found, SECRET, clean, expect=[], given="memory.db does not hold it",
-         otherwise="The file does not hold it.")
-    case("the write-ahead log counts", found, SECRET, clean, ("memory.db-wal", secret),
-         expect=["memory.db-wal"], given="memory.db is clean, memory.db-wal holds it",
-         otherwise="SQLite keeps what was written lately in `-wal`: look there as well.")
-    case("so does the rollback journal", found, SECRET, clean, ("memory.db-journal", secret),
-         expect=["memory.db-journal"], given="memory.db is clean, memory.db-journal holds it",
-         otherwise="`-journal` holds the pages as they were before the last change: look there as well.")
-    case("all places are named", found, SECRET, ("memory.db", secret), ("memory.db-wal", secret),
-         expect=["memory.db", "memory.db-wal"], given="memory.db and memory.db-wal hold it",
-         otherwise="Name all that hold it, the file itself first; do not stop at the first.")
-    case("text is searched as UTF-8", found, "Zoë", ("memory.db", noise + "Zoë".encode() + noise),
-         expect=["memory.db"], given="memory.db holds 'Zoë' in UTF-8",
-         otherwise="SQLite stores UTF-8: `text.encode()`.")
-    case("another database is another matter", found, SECRET, clean, ("memory.db2", secret), expect=[],
-         given="memory.db is clean, memory.db2 holds it",
-         otherwise="memory.db2 is another database: look at `-wal`, `-shm` and `-journal`, not at all names.")
-    case.refuses("an empty text is refused", found, "", clean, mentions="text", given="text=''",
-                 otherwise="The empty text stands in every file, or in none: refuse it, naming `text`.")
-    case.refuses("a missing file is no proof", found, SECRET, mentions="path", given="there is no memory.db",
-                 otherwise="Nothing is found where nothing is, and that proves nothing: a wrong path must "
-                           "raise a ValueError that names `path`.")
+    case.table(holding, PROOF, lambda text, name, *files: (
+        f"{text!r} in {name!r}; there are: {', '.join(file for file, _ in files) or 'no files'}"))
 
 
 # fmt: on

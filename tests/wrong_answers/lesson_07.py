@@ -10,183 +10,51 @@ from typing import Any
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import Candidate, MemoryRecord, Source, check_fraction, check_text
+from memlab.records import TRUST, Candidate, MemoryRecord, Source, check_fraction
 from memlab.store import MemoryStore
-from solutions.consolidation import consolidate
-from solutions.forgetting import Revocation, detach, rests_only_on, tombstone
+from solutions.consolidation import Extractor, consolidate, same_fact
+from solutions.extraction import rule_extract
+from solutions.forgetting import Revocation, detach, replay, tombstone, witnessed
+from solutions.given import regeneration as parts
 
 Answer = Callable[..., Any]
-Wrong = list[tuple[Answer, str]]
-Statement = tuple[Source, Candidate]
 
 
-# --- 07-rests-only ----------------------------------------------------------------------------------
-
-
-def touched(record: MemoryRecord, source_id: str) -> bool:
-    return source_id in {source.source_id for source in record.sources}
-
-
-def as_published(record: MemoryRecord, source_id: str) -> bool:
-    return {source.source_id for source in record.sources} == {source_id}
-
-
-def counts_entries(record: MemoryRecord, source_id: str) -> bool:
-    own = record.own_sources()
-    return len(own) == 1 and own[0].source_id == source_id
-
-
-def has_one_source(record: MemoryRecord, source_id: str) -> bool:
-    return len({source.source_id for source in record.own_sources()}) == 1
-
-
-def all_of_nothing(record: MemoryRecord, source_id: str) -> bool:
-    return all(source.source_id == source_id for source in record.own_sources())
+# Right answers, written differently
 
 
 def with_a_loop(record: MemoryRecord, source_id: str) -> bool:
-    found = False
+    stated = False
     for source in record.sources:
         if source.inherited:
             continue
         if source.source_id != source_id:
             return False
-        found = True
-    return found
+        stated = True
+    return stated
 
 
-# --- 07-forget-source -------------------------------------------------------------------------------
-
-
-def _forget(
-    store: MemoryStore,
-    source_id: str,
-    user_id: str,
-    app_name: str = "default",
-    *,
-    owned: Callable[[], list[MemoryRecord]] | None = None,
-    ends: Callable[[MemoryRecord, str], bool] = rests_only_on,
-    free: Callable[[list[MemoryRecord]], list[MemoryRecord]] = list,
-    remove: bool = True,
-    revoke: bool = True,
-    purge: bool = True,
-    without_app: str = "",
-) -> Revocation:
-    app = dict.fromkeys(("owned", "revoke", "remove"), app_name) | {without_app: "default"}
-    with store.transaction():
-        records = owned() if owned else store.owned(user_id, app["owned"])
-        erased = [record for record in records if ends(record, source_id)]
-        left = [record for record in records if record not in erased]
-        changed = detach(source_id, left, free(erased))
-        if revoke:
-            store.revoke(source_id, user_id, app["revoke"])
-        for record in erased:
-            if remove:
-                store.remove(record.memory_id, user_id, app["remove"])
-            else:
-                record.sources = []
-                tombstone(store, record, "revoked")
-        for record in changed:
-            store.put(record)
-    if purge:
-        store.purge()
-    return Revocation(
-        [record.memory_id for record in erased],
-        [record.memory_id for record in changed if record.needs_regeneration],
-    )
-
-
-def naive(store: MemoryStore, source_id: str, user_id: str, app_name: str = "default") -> Revocation:
-    return _forget(store, source_id, user_id, app_name, ends=touched)
-
-
-def tombstones(store: MemoryStore, source_id: str, user_id: str, app_name: str = "default") -> Revocation:
-    return _forget(store, source_id, user_id, app_name, remove=False)
-
-
-def keeps_the_source(
-    store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-) -> Revocation:
-    owned = store.owned(user_id, app_name)
-    gone = [r.memory_id for r in owned if rests_only_on(r, source_id)]
-    flagged = [r.memory_id for r in owned if touched(r, source_id) and r.memory_id not in gone]
-    for memory_id in gone:
-        store.remove(memory_id, user_id, app_name)
-    return Revocation(gone, flagged)
-
-
-def counts_inherited(
-    store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-) -> Revocation:
-    return _forget(store, source_id, user_id, app_name, ends=as_published)
-
-
-def leaves_the_stone(
-    store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-) -> Revocation:
-    return _forget(store, source_id, user_id, app_name, free=lambda _: [])
-
-
-def active_only(store: MemoryStore, source_id: str, user_id: str, app_name: str = "default") -> Revocation:
-    active = [record for record in store.owned(user_id, app_name) if record.active()]
-    freed = [r for r in store.owned(user_id, app_name) if r.superseded_by and not touched(r, source_id)]
-    replaced = {record.memory_id for record in active if rests_only_on(record, source_id)}
-    behind = [r for r in store.owned(user_id, app_name) if r.superseded_by in replaced]
-    records = active + behind + [record for record in freed if record not in behind]
-    return _forget(store, source_id, user_id, app_name, owned=lambda: records)
-
-
-def one_session(store: MemoryStore, source_id: str, user_id: str, app_name: str = "default") -> Revocation:
-    scopes, session = ("user", "session"), source_id
-    return _forget(
-        store, source_id, user_id, app_name,
-        owned=lambda: store.scan(user_id, app_name, scopes, session, include_invalid=True),
-    )  # fmt: skip
-
-
-def everybodys(store: MemoryStore, source_id: str, user_id: str, app_name: str = "default") -> Revocation:
-    for other, app in (("bo", "default"), (user_id, "bank")):
-        for record in store.owned(other, app):
-            if rests_only_on(record, source_id):
-                store.remove(record.memory_id, other, app)
-    return _forget(store, source_id, user_id, app_name)
-
-
-def without_app(method: str) -> Answer:
-    def forget_source(
-        store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-    ) -> Revocation:
-        return _forget(store, source_id, user_id, app_name, without_app=method)
-
-    return forget_source
-
-
-def forgets_to_revoke(
-    store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-) -> Revocation:
-    return _forget(store, source_id, user_id, app_name, revoke=False)
-
-
-def without_a_transaction(
-    store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-) -> Revocation:
-    owned = store.owned(user_id, app_name)
-    erased = [record for record in owned if rests_only_on(record, source_id)]
-    changed = detach(source_id, [record for record in owned if record not in erased], erased)
-    store.revoke(source_id, user_id, app_name)
-    for record in erased:
-        store.remove(record.memory_id, user_id, app_name)
-    for record in changed:
-        store.put(record)
-    store.purge()
-    flagged = [record.memory_id for record in changed if record.needs_regeneration]
-    return Revocation([record.memory_id for record in erased], flagged)
-
-
-def without_a_purge(
-    store: MemoryStore, source_id: str, user_id: str, app_name: str = "default"
-) -> Revocation:
-    return _forget(store, source_id, user_id, app_name, purge=False)
+def one_by_one(source_id: str, left: list[MemoryRecord], erased: list[MemoryRecord]) -> list[MemoryRecord]:
+    after = {record.memory_id: record.superseded_by for record in erased}
+    freed = [record for record in left if record.superseded_by in after]
+    for record in freed:
+        record.superseded_by = parts.chain_end(record.superseded_by, after)
+        record.needs_regeneration = True
+    over = [record.memory_id for record in parts.over_for_good(left)]
+    changed = []
+    for record in left:
+        rest = [source for source in record.sources if source.source_id != source_id]
+        if len(rest) == len(record.sources) and not any(record is other for other in freed):
+            continue
+        own = [source for source in rest if not source.inherited]
+        if len(own) < len(record.own_sources()):
+            trust = max((TRUST[source.source_type] for source in own), default=0.0)
+            record.confidence = max(0.0, min(round(record.confidence - 0.05, 6), trust))
+        record.sources = rest
+        record.history.append(f"{clock.stamp(clock.now())} {source_id} was revoked")
+        record.needs_regeneration = record.memory_id not in over
+        changed.append(record)
+    return changed
 
 
 def in_two_lists(store: MemoryStore, source_id: str, user_id: str, app_name: str = "default") -> Revocation:
@@ -206,315 +74,70 @@ def in_two_lists(store: MemoryStore, source_id: str, user_id: str, app_name: str
     return Revocation([record.memory_id for record in erased], flagged)
 
 
-# --- 07-replay --------------------------------------------------------------------------------------
-
-
-def _consolidated(
-    statements: Iterable[Statement],
-    scratch: MemoryStore,
+def closing_by_hand(
+    statements: Iterable[tuple[Source, Candidate]],
+    *,
     user_id: str,
-    app_name: str,
+    app_name: str = "default",
     beside: Iterable[MemoryRecord] = (),
-) -> MemoryStore:
+    embedder: Embedder = hash_embed,
+) -> list[MemoryRecord]:
+    scratch = MemoryStore(":memory:", embedder)
     for record in beside:
         scratch.put(record)
     for source, candidate in statements:
         consolidate(scratch, candidate, source, user_id=user_id, app_name=app_name)
-    return scratch
-
-
-def puts_copies(
-    statements: Iterable[Statement], *, user_id: str, app_name: str = "default", **_: Any
-) -> list[MemoryRecord]:
-    return [
-        MemoryRecord(c.content, user_id, app_name, topic=c.topic, confidence=0.65, sources=[source])
-        for source, c in statements
-    ]
-
-
-def drops_tombstones(
-    statements: Iterable[Statement], *, user_id: str, app_name: str = "default", **_: Any
-) -> list[MemoryRecord]:
-    return _consolidated(statements, MemoryStore(), user_id, app_name).scan(user_id, app_name)
-
-
-def backwards(
-    statements: Iterable[Statement], *, user_id: str, app_name: str = "default", **_: Any
-) -> list[MemoryRecord]:
-    return _consolidated([*statements][::-1], MemoryStore(), user_id, app_name).owned(user_id, app_name)
-
-
-def sorts_by_date(
-    statements: Iterable[Statement], *, user_id: str, app_name: str = "default", **_: Any
-) -> list[MemoryRecord]:
-    ordered = sorted(statements, key=lambda statement: statement[0].at)
-    return _consolidated(ordered, MemoryStore(), user_id, app_name).owned(user_id, app_name)
-
-
-def one_source_for_all(
-    statements: Iterable[Statement], *, user_id: str, app_name: str = "default", **_: Any
-) -> list[MemoryRecord]:
-    said = list(statements)
-    same = [(replace(said[0][0]), candidate) for _, candidate in said]
-    return _consolidated(same, MemoryStore(), user_id, app_name).owned(user_id, app_name)
-
-
-def forgets_beside(
-    statements: Iterable[Statement],
-    *,
-    user_id: str,
-    app_name: str = "default",
-    beside: Iterable[MemoryRecord] = (),
-    embedder: Embedder = hash_embed,
-) -> list[MemoryRecord]:
-    return _consolidated(statements, MemoryStore(embedder=embedder), user_id, app_name).owned(
-        user_id, app_name
-    )
-
-
-def in_the_default_app(
-    statements: Iterable[Statement],
-    *,
-    user_id: str,
-    app_name: str = "default",
-    beside: Iterable[MemoryRecord] = (),
-    embedder: Embedder = hash_embed,
-) -> list[MemoryRecord]:
-    scratch = MemoryStore(embedder=embedder)
-    return _consolidated(statements, scratch, user_id, "default", beside).owned(user_id)
-
-
-def reads_the_default_app(
-    statements: Iterable[Statement],
-    *,
-    user_id: str,
-    app_name: str = "default",
-    beside: Iterable[MemoryRecord] = (),
-    embedder: Embedder = hash_embed,
-) -> list[MemoryRecord]:
-    scratch = MemoryStore(embedder=embedder)
-    return _consolidated(statements, scratch, user_id, app_name, beside).owned(user_id)
-
-
-def with_its_own_embedder(
-    statements: Iterable[Statement],
-    *,
-    user_id: str,
-    app_name: str = "default",
-    beside: Iterable[MemoryRecord] = (),
-    embedder: Embedder = hash_embed,
-) -> list[MemoryRecord]:
-    return _consolidated(statements, MemoryStore(), user_id, app_name, beside).owned(user_id, app_name)
-
-
-def closing_by_hand(
-    statements: Iterable[Statement],
-    *,
-    user_id: str,
-    app_name: str = "default",
-    beside: Iterable[MemoryRecord] = (),
-    embedder: Embedder = hash_embed,
-) -> list[MemoryRecord]:
-    scratch = MemoryStore(embedder=embedder)
-    found = _consolidated(statements, scratch, user_id, app_name, beside).scan(
-        user_id, app_name, scopes=("user",), include_invalid=True
-    )
+    memories = scratch.scan(user_id, app_name, scopes=("user",), include_invalid=True)
     scratch.close()
-    return found
+    return memories
 
 
-# --- 07-prune ---------------------------------------------------------------------------------------
-
-
-def _ended(
-    store: MemoryStore,
-    records: Iterable[MemoryRecord],
-    ends: Callable[[MemoryRecord], bool],
-    reason: str,
+def extracting_first(
+    store: MemoryStore, user_id: str, app_name: str = "default", *, extract: Extractor = rule_extract
 ) -> list[MemoryRecord]:
-    ended = [record for record in records if ends(record)]
-    for record in ended:
-        tombstone(store, record, reason)
-    return ended
-
-
-def _standing(store: MemoryStore, user_id: str, app_name: str) -> list[MemoryRecord]:
-    return [record for record in store.owned(user_id, app_name) if record.invalidated_at is None]
-
-
-def _faded(record: MemoryRecord, floor: float) -> bool:
-    return record.importance < 1.0 and record.decayed_confidence() < floor
-
-
-def stored_confidence(
-    store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default"
-) -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: r.importance < 1.0 and r.confidence < floor, "pruned")
-
-
-def keeps_the_old(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: r.decayed_confidence() > floor, "pruned")
-
-
-def at_the_floor(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: r.decayed_confidence() <= floor, "pruned")
-
-
-def pins_too(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: r.decayed_confidence() < floor, "pruned")
-
-
-def deletes(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    faded = [record for record in _standing(store, user_id, app_name) if _faded(record, floor)]
-    for record in faded:
-        store.remove(record.memory_id, user_id, app_name)
-    return faded
-
-
-def only_tells(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    return [record for record in _standing(store, user_id, app_name) if _faded(record, floor)]
-
-
-def writes_decay(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    faded = [record for record in _standing(store, user_id, app_name) if _faded(record, floor)]
-    for record in faded:
-        record.confidence = record.decayed_confidence()
-        tombstone(store, record, "pruned")
-    return faded
-
-
-def tombstones_too(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    return _ended(store, store.owned(user_id, app_name), lambda r: _faded(r, floor), "pruned")
-
-
-def silently(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    return _ended(store, _standing(store, user_id, app_name), lambda r: _faded(r, floor), "ended")
-
-
-def scans(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    records = store.scan(user_id, app_name, scopes=("user",))
-    return _ended(store, records, lambda r: _faded(r, floor), "pruned")
-
-
-def the_apps_too(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    records = _standing(store, user_id, app_name) + store.scan(user_id, app_name, scopes=("app",))
-    return _ended(store, records, lambda r: _faded(r, floor), "pruned")
-
-
-def any_floor(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
-    return _ended(store, _standing(store, user_id, app_name), lambda r: _faded(r, floor), "pruned")
+    said = []
+    for talk in store.conversations(user_id, app_name):
+        for candidate in extract(talk.messages):
+            said.append((replace(talk.source, excerpt=candidate.excerpt), candidate))
+    with store.transaction():
+        owned = store.owned(user_id, app_name)
+        over = parts.over_for_good(owned)
+        heard = parts.without(said, witnessed(over), same_fact)
+        stored, heard = parts.in_doubt(owned, over, heard)
+        statements = list(parts.in_order(heard, parts.without(witnessed(stored), heard, same_fact)))
+        rebuilt = replay(
+            statements, beside=parts.put_by_hand(stored), embedder=store.embedder, user_id=user_id,
+            app_name=app_name,
+        )  # fmt: skip
+        changed, gone = parts.reconciled(owned, stored, rebuilt, same_fact)
+        _ = [store.remove(record.memory_id, user_id, app_name) for record in gone]
+        for record in changed:
+            store.put(record)
+    return changed
 
 
 def in_a_loop(store: MemoryStore, floor: float = 0.2, *, user_id: str, app_name: str = "default") -> Any:
     check_fraction("floor", floor)
     gone = []
-    for record in store.owned(user_id, app_name):
-        if record.invalidated_at is not None or record.importance >= 1.0:
-            continue
-        if record.decayed_confidence() < floor:
-            record.invalidated_at = clock.now()
-            record.history.append(f"pruned at {record.decayed_confidence():.2f}")
-            store.put(record)
-            gone.append(record)
+    with store.transaction():
+        for record in store.owned(user_id, app_name):
+            if record.invalidated_at is not None or record.importance >= 1.0:
+                continue
+            if record.decayed_confidence() < floor:
+                record.invalidated_at = clock.now()
+                record.history.append(f"Pruned at {record.decayed_confidence():.2f}")
+                store.put(record)
+                gone.append(record)
     return gone
 
 
-# --- 07-expire --------------------------------------------------------------------------------------
-
-
-def _due(record: MemoryRecord) -> bool:
-    return record.expires_at is not None and record.expires_at <= clock.now()
-
-
-def a_moment_late(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: bool(r.expires_at and r.expires_at < clock.now()), "expired")
-
-
-def too_early(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: r.expires_at is not None, "expired")
-
-
-def the_wrong_way(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: bool(r.expires_at and r.expires_at > clock.now()), "expired")
-
-
-def none_is_zero(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: (r.expires_at or 0.0) <= clock.now(), "expired")
-
-
-def spares_pins(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: _due(r) and r.importance < 1.0, "expired")
-
-
-def removes(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    due = [record for record in _standing(store, user_id, app_name) if _due(record)]
-    for record in due:
-        store.remove(record.memory_id, user_id, app_name)
-    return due
-
-
-def again_and_again(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    return _ended(store, store.owned(user_id, app_name), _due, "expired")
-
-
-def sessions_left_out(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    records = store.scan(user_id, app_name, scopes=("user",), include_invalid=True)
-    return _ended(store, records, lambda r: r.invalidated_at is None and _due(r), "expired")
-
-
 def by_activity(store: MemoryStore, *, user_id: str, app_name: str = "default") -> Any:
-    standing = _standing(store, user_id, app_name)
-    return _ended(store, standing, lambda r: not r.active(), "expired")
-
-
-# --- 07-proof ---------------------------------------------------------------------------------------
-
-
-def file_only(path: str | os.PathLike[str], text: str) -> list[str]:
-    return [Path(path).name] if text.encode() in Path(path).read_bytes() else []
-
-
-def without_journal(path: str | os.PathLike[str], text: str) -> list[str]:
-    files = [Path(f"{path}{suffix}") for suffix in ("", "-wal")]
-    return [file.name for file in files if file.exists() and text.encode() in file.read_bytes()]
-
-
-def first_only(path: str | os.PathLike[str], text: str) -> list[str]:
-    return by_listing(path, text)[:1]
-
-
-def as_ascii(path: str | os.PathLike[str], text: str) -> list[str]:
-    plain = text.encode("ascii", "backslashreplace").decode()
-    return by_listing(path, plain)
-
-
-def every_namesake(path: str | os.PathLike[str], text: str) -> list[str]:
-    files = sorted(Path(path).parent.glob(f"{Path(path).name}*"))
-    return [file.name for file in files if text.encode() in file.read_bytes()]
-
-
-def gives_paths(path: str | os.PathLike[str], text: str) -> list[Path]:
-    return [Path(path).parent / name for name in by_listing(path, text)]
-
-
-def any_text(path: str | os.PathLike[str], text: str) -> list[str]:
-    return by_listing(path, text) if text else []
-
-
-def trusts_the_path(path: str | os.PathLike[str], text: str) -> list[str]:
-    check_text("text", text)
-    folder = Path(path).parent
-    names = {f"{Path(path).name}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")}
-    return [f.name for f in sorted(folder.iterdir()) if f.name in names and text.encode() in f.read_bytes()]
+    with store.transaction():
+        standing = [r for r in store.owned(user_id, app_name) if r.invalidated_at is None]
+        ended = [record for record in standing if not record.active()]
+        for record in ended:
+            tombstone(store, record, "expired")
+    return ended
 
 
 def by_listing(path: str | os.PathLike[str], text: str) -> list[str]:
@@ -528,82 +151,180 @@ def by_listing(path: str | os.PathLike[str], text: str) -> list[str]:
     return [name for name in names if there.get(name, b"").count(text.encode("utf-8"))]
 
 
-WRONG: dict[str, Wrong] = {
-    "07-rests-only": [
-        (touched, "naive deletion"),
-        (as_published, "Inherited sources do not count"),
-        (counts_entries, "one source: compare ids"),
-        (has_one_source, "You counted sources"),
-        (all_of_nothing, "of nothing is True"),
-    ],
-    "07-forget-source": [
-        (naive, "You erased a fact that s2 had confirmed"),
-        (tombstones, "which keeps every word"),
-        (keeps_the_source, "still names s1 and quotes it"),
-        (counts_inherited, "fish stays though nobody is left"),
-        (leaves_the_stone, "a stone that nobody holds"),
-        (active_only, "active memories only"),
-        (one_session, "one session at most"),
-        (everybodys, "unique within one user's data"),
-        (without_app("owned"), "was asked without `app_name`"),
-        (without_app("remove"), "reported as erased"),
-        (without_app("revoke"), "in the default app, so the next import"),
-        (forgets_to_revoke, "still kept, word for word"),
-        (without_a_transaction, "The power went out"),
-        (without_a_purge, "still stands in the file"),
-    ],
-    "07-replay": [
-        (puts_copies, "Two copies"),
-        (drops_tombstones, "left the tombstones out"),
-        (backwards, "replayed backwards"),
-        (sorts_by_date, "in the order given"),
-        (one_source_for_all, "s2 went unheard"),
-        (forgets_beside, "goes into the scratch store first"),
-        (reads_the_default_app, "You lost `app_name`"),
-        (in_the_default_app, "made for another owner"),
-        (with_its_own_embedder, "embeds in its own way"),
-    ],
-    "07-prune": [
-        (stored_confidence, "does not change with time"),
-        (keeps_the_old, "the wrong way round"),
-        (at_the_floor, "*below* the floor"),
-        (pins_too, "pins are outside decay"),
-        (deletes, "what was pruned and why"),
-        (only_tells, "still active in the store"),
-        (silently, "does not say that it was pruned"),
-        (writes_decay, "decay twice"),
-        (tombstones_too, "ended it once more"),
-        (scans, "sees no sessions"),
-        (the_apps_too, "the whole app reads"),
-        (any_floor, "per cent"),
-    ],
-    "07-expire": [
-        (a_moment_late, "first instant"),
-        (too_early, "one more second"),
-        (the_wrong_way, "the wrong way round"),
-        (none_is_zero, "means no end"),
-        (spares_pins, "outside the calendar"),
-        (removes, "what was expired and why"),
-        (again_and_again, "ended it once more"),
-        (sessions_left_out, "sees no sessions"),
-    ],
-    "07-proof": [
-        (file_only, "what was written lately"),
-        (without_journal, "before the last change"),
-        (first_only, "do not stop at the first"),
-        (as_ascii, "SQLite stores UTF-8"),
-        (every_namesake, "another database"),
-        (gives_paths, "names, not paths"),
-        (any_text, "stands in every file"),
-        (trusts_the_path, "where nothing is"),
-    ],
-}
-
 RIGHT: dict[str, list[Answer]] = {
     "07-rests-only": [with_a_loop],
+    "07-detach": [one_by_one],
     "07-forget-source": [in_two_lists],
     "07-replay": [closing_by_hand],
+    "07-regenerate": [extracting_first],
     "07-prune": [in_a_loop],
     "07-expire": [by_activity],
     "07-proof": [by_listing],
+}
+
+# Wrong answers
+
+IDS = "{source.source_id for source in record.own_sources()} == {source_id} => "
+RESTS = "for record in owned if rests_only_on(record, source_id)] => for record in owned if "
+LEFT = "if not rests_only_on(record, source_id)] => if not "
+OWNED = "store.owned(user_id, app_name) => "
+CONSOLIDATE = "consolidate(scratch, candidate, source, user_id=user_id, app_name=app_name) => "
+CHAIN = "chain_end(record.superseded_by, next_of) => "
+TAKEN_OUT = "record.sources = [source for source in record.sources if source.source_id != source_id] => "
+MERGED = "in_order(said, without(witnessed(stored), said, same_fact)) => "
+EXPIRED = 'tombstone(store, record, f"expired at {clock.stamp(record.expires_at)}") => '
+FILES = 'files = [Path(f"{os.fspath(path)}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")] => '
+UNCUT = ("with store.transaction(): => if True:", "The power went out")
+
+
+def both(condition: str) -> str:
+    """forget_source with another condition for what is erased."""
+    return f"{RESTS}{condition}] ;; {LEFT}({condition})]"
+
+
+# fmt: off
+WRONG: dict[str, list[tuple[str, str]]] = {
+    "07-rests-only": [
+        (f"{IDS}source_id in {{s.source_id for s in record.sources}}", "naive deletion"),
+        ("record.own_sources() => record.sources", "Inherited sources do not count"),
+        (f"{IDS}[s.source_id for s in record.own_sources()] == [source_id]", "one source: compare ids"),
+        (f"{IDS}len({{s.source_id for s in record.own_sources()}}) == 1", "You counted sources"),
+        (f"{IDS}all(s.source_id == source_id for s in record.own_sources())", "of nothing is True"),
+    ],
+    "07-detach": [
+        ("return touched => return left", "name has nothing to do"),
+        (f"{TAKEN_OUT}pass", "still names u1"),
+        ("if stated: => if False:", "`CORROBORATION`"),
+        ("record.needs_regeneration = record.memory_id not in over => pass", "Nobody will rebuild"),
+        ("min(record.confidence - CORROBORATION, trust_of(record)) => record.confidence - CORROBORATION",
+         "a search, trusted 0.30"),
+        ("if stated: => if True:", "s1 never said fish"),
+        ("for source in record.sources): => for source in record.own_sources()):", "`own_sources()` only"),
+        (f"{TAKEN_OUT}record.sources.remove(next(s for s in record.sources if s.source_id == source_id))",
+         "twice, with two excerpts"),
+        ("max(0.0, round(rest, 6)) => round(rest, 6)", "stop at 0"),
+        ("freed = record.superseded_by in next_of => freed = False", "You looked at sources only"),
+        (f"record.superseded_by = {CHAIN}pass", "still points to fish"),
+        (f"{CHAIN}None", "come back beside vegan"),
+        (f"{CHAIN}next_of[record.superseded_by]", "fish and tofu both go"),
+        ("record.memory_id not in over => True", "`over_for_good(left)`"),
+        ('record.note(f"source {source_id} revoked") => pass', "does not say why"),
+    ],
+    "07-forget-source": [
+        (both("any(s.source_id == source_id for s in record.sources)"), "You erased a fact"),
+        ("store.remove(record.memory_id, user_id, app_name) => pass", "which keeps every word"),
+        ("detach(source_id, left, erased) => detach(source_id, owned, erased)", "so it is not left"),
+        ("store.put(record) => pass", "still names s1 and quotes it"),
+        (both("{s.source_id for s in record.sources} == {source_id}"), "fish stays though nobody is left"),
+        ("detach(source_id, left, erased) => detach(source_id, left, [])", "a stone that nobody holds"),
+        (both("record.active() and rests_only_on(record, source_id)"), "active memories only"),
+        (" if record.needs_regeneration] => ]", "holds those with"),
+        (f"{OWNED}store.scan(user_id, app_name, ('user', 'session'), source_id, include_invalid=True)",
+         "one session at most"),
+        ("    with store.transaction(): =>     for r in store.owned('bo'):\n"
+         "        store.remove(r.memory_id, 'bo')\n    with store.transaction():", "within one user's data"),
+        ("store.revoke(source_id, user_id, app_name) => pass", "word for word"),
+        (f"{OWNED}store.owned(user_id)", "was asked without `app_name`"),
+        ("store.remove(record.memory_id, user_id, app_name) => store.remove(record.memory_id, user_id)",
+         "reported as erased"),
+        ("store.revoke(source_id, user_id, app_name) => store.revoke(source_id, user_id)",
+         "in the default app, so the next import"),
+        UNCUT,
+        ("store.purge() => pass", "still stands in the file"),
+    ],
+    "07-replay": [
+        (f"{CONSOLIDATE}scratch.put(MemoryRecord(candidate.content, user_id, confidence=0.65, "
+         "sources=[source]))", "Two copies"),
+        ("scratch.owned(user_id, app_name) => scratch.scan(user_id, app_name)", "left the tombstones out"),
+        ("in statements: => in list(statements)[::-1]:", "replayed backwards"),
+        ("in statements: => in sorted(statements, key=lambda s: s[0].at):", "in the order given"),
+        ("candidate, source, user_id => candidate, statements[0][0], user_id", "s2 went unheard"),
+        ("scratch.put(record) => pass", "goes into the scratch store first"),
+        ("scratch.owned(user_id, app_name) => scratch.owned(user_id)", "You lost `app_name`"),
+        (", app_name=app_name) => ) ;; scratch.owned(user_id, app_name) => scratch.owned(user_id)",
+         "made for another owner"),
+        ("MemoryStore(embedder=embedder) => MemoryStore()", "similarity then decides"),
+    ],
+    "07-regenerate": [
+        ("store.put(record) => pass", "veg still lies there"),
+        ("for record in changed: => for record in rebuilt:", "beside the stored memory"),
+        (f"{MERGED}without(witnessed(stored), said, same_fact)", "You threw the stored memory away"),
+        ("without(witnessed(stored), said, same_fact) => []", "a record testifies for itself"),
+        (f"{MERGED}said + without(witnessed(stored), said, same_fact)", "Merge both"),
+        ("store.remove(record.memory_id, user_id, app_name) => pass", "it is `gone`"),
+        ("beside=put_by_hand(stored) => beside=()", "goes `beside`"),
+        ("in_doubt(owned, over, without(said, witnessed(over), same_fact)) => owned, said",
+         "rebuild the groups that are `in_doubt`"),
+        ("over = over_for_good(owned) => over = []", "you brought it back"),
+        ("without(said, witnessed(over), same_fact) => said", "beside its own tombstone"),
+        ("reconciled(owned, stored => reconciled(stored, stored", "its flag must go"),
+        ("store.conversations(user_id, app_name) => store.conversations(user_id)", "Whatever takes"),
+        ("(replace(talk.source, excerpt=candidate.excerpt), candidate) => (talk.source, candidate)",
+         "Which words said so"),
+        ("embedder=store.embedder => embedder=hash_embed", "hand `store.embedder` on"),
+        UNCUT,
+    ],
+    "07-prune": [
+        ("r.decayed_confidence() < floor => r.confidence < floor", "does not change with time"),
+        ("< floor] => > floor]", "the wrong way round"),
+        ("< floor] => <= floor]", "*below* the floor"),
+        ("not r.pinned and => ", "pins are outside decay"),
+        ("tombstone(store, record, why) => store.remove(record.memory_id, user_id)", "was pruned and why"),
+        ("tombstone(store, record, why) => pass", "still active in the store"),
+        ("tombstone(store, record, why) => tombstone(store, record, 'ended')", "does not say that it was"),
+        ("tombstone(store, record, why) => record.confidence = record.decayed_confidence()\n"
+         "            tombstone(store, record, why)", "decay twice"),
+        (" if r.invalidated_at is None] => ]", "veg ended when"),
+        (f"{OWNED}store.scan(user_id, app_name, scopes=('user',))", "sees no sessions"),
+        (f"{OWNED}store.owned(user_id, app_name) + store.scan(user_id, app_name, scopes=('app',))",
+         "the whole app reads"),
+        (f"{OWNED}store.owned(user_id)", "Pass `app_name`"),
+        ('check_fraction("floor", floor) => pass', "per cent"),
+        ("floor: float = 0.2 => floor: float = 0.3", "floor is 0.2"),
+        UNCUT,
+    ],
+    "07-expire": [
+        ("<= clock.now() => < clock.now()", "first instant"),
+        ("record.expires_at <= clock.now() => True", "You ended later"),
+        ("<= clock.now() => > clock.now()", "the wrong way round"),
+        (f" or record.expires_at is None: => : ;; record.expires_at <= => (record.expires_at or 0) <= ;; "
+         f"{EXPIRED}tombstone(store, record, 'expired')", "means no end"),
+        ("expires_at is None: => expires_at is None or record.pinned:", "outside the calendar"),
+        (f"{EXPIRED}store.remove(record.memory_id, user_id)", "what was expired and why"),
+        (f"{EXPIRED}pass", "still active in the store"),
+        ("record.invalidated_at is not None or => ", "It ended when it was replaced"),
+        (f"{OWNED}store.scan(user_id, app_name)", "leaves out what has expired"),
+        (f"{OWNED}store.scan(user_id, app_name, ('user',), include_invalid=True)", "sees no sessions"),
+        (f"{OWNED}store.owned(user_id)", "Pass `app_name`"),
+        UNCUT,
+    ],
+    "07-proof": [
+        ('("", "-wal", "-shm", "-journal") => ("",)', "what was written lately"),
+        ('"-shm", => ', "a file like the others"),
+        (', "-journal") => )', "before the last change"),
+        ("file.read_bytes()] => file.read_bytes()][:1]", "do not stop at the first"),
+        ('Path(f"{os.fspath(path)}{suffix}") for => Path(path).with_suffix(".db" + suffix) if suffix '
+         'else Path(path) for', "behind the whole name"),
+        ('text.encode() => text.encode("ascii", "backslashreplace")', "SQLite stores UTF-8"),
+        ('text.encode() => text.encode("ascii", "ignore")', "leave no letter out"),
+        ("text.encode() in file.read_bytes() => text in file.read_text(errors='ignore')", "as *text*"),
+        (f"{FILES}files = sorted(Path(path).parent.glob(Path(path).name + '*'))", "another database"),
+        ("[file.name for => [file for", "names, not paths"),
+        ('check_text("text", text) => pass', "stands in every file"),
+        ("if not os.path.isfile(path): => if False:", "where nothing is"),
+    ],
+}
+# fmt: on
+
+SPARED = {
+    "07-detach": {
+        "round(rest, 6)) => round(rest, 7))": "how many digits are kept is nobody's business",
+        "round(rest, 6)) => round(rest, 12))": "how many digits are kept is nobody's business",
+    },
+    "07-prune": {
+        "check_fraction('floor', floor) => check_fraction('floorX', floor)": "only the message changes",
+    },
+    "07-proof": {
+        "check_text('text', text) => check_text('textX', text)": "only the message changes",
+    },
 }
