@@ -385,10 +385,10 @@ class SharesSlots(MemorySystem):
         return new
 
 
-def displaces_everybodys(store: MemoryStore, target: Any, new: MemoryRecord) -> list[MemoryRecord]:
+def supersedes_everybodys(store: MemoryStore, displaced: Any, new: MemoryRecord, reason: str) -> None:
     users = [user for (user,) in store._db.rows("SELECT DISTINCT user_id FROM memories")]
     swept = [r for user in users for r in store.scan(user, new.app_name, ("user",), topic=new.topic)]
-    return consolidation.contradicted(new, swept)
+    SUPERSEDE(store, consolidation.contradicted(new, swept), new, reason)
 
 
 class WritesForAll(MemorySystem):
@@ -509,7 +509,7 @@ def same_but_for_digits(a: str, b: str) -> bool:
     return SAME_FACT(re.sub(r"\d", "", a), re.sub(r"\d", "", b))
 
 
-SAME_FACT = consolidation.same_fact
+SAME_FACT, SUPERSEDE = consolidation.same_fact, consolidation.supersede
 
 CONSOLIDATION, RETRIEVAL = "solutions.consolidation", "solutions.retrieval"
 INJECTION, SYSTEM = "solutions.injection", "solutions.memory_system"
@@ -521,12 +521,12 @@ BROKEN = [
            extract=lambda given: given or partial(rule_extract, guards=())),
     Broken("provenance", "keeps no words", extract=wordless),
     Broken("provenance", "is as sure of a tool as of its user",
-           patches={f"{CONSOLIDATION}.starting_confidence": lambda claimed, source: claimed}),
+           patches={"solutions.given.operations.starting_confidence": lambda claimed, source: claimed}),
     Broken("provenance", "names the last source only",
            patches={f"{CONSOLIDATION}.take_note": last_source_only}),
     Broken("contradiction", "compares by similarity alone", patches={
         f"{CONSOLIDATION}.affected_memories": similar_memories,
-        f"{CONSOLIDATION}._displaced": lambda store, target, new: [target] if target else [],
+        f"{CONSOLIDATION}.displaced_by": lambda new, beside, target: [target] if target else [],
     }),
     Broken("contradiction", "lets anything newer win",
            patches={f"{CONSOLIDATION}.trust_of": lambda record: 0.0}),
@@ -638,7 +638,7 @@ BROKEN = [
         "shared": lambda old, new: old.user_id == new.user_id,
     }),
     Broken("isolation", "replaces what other users said",
-           patches={f"{CONSOLIDATION}._displaced": displaces_everybodys}),
+           patches={f"{CONSOLIDATION}.supersede": supersedes_everybodys}),
     Broken("isolation", "lets a user write for all", WritesForAll),
     Broken("isolation", "shows other sessions in the prompt", PromptShows, {
         "shows": lambda r: r.active() and r.scope == "session",

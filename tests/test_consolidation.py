@@ -24,8 +24,8 @@ from solutions.consolidation import (
     same_fact,
     similar_memories,
     trust_of,
-    unheard,
 )
+from solutions.given.operations import unheard
 
 VEGETARIAN, FISH = "The user follows a vegetarian diet.", "The user eats fish again."
 

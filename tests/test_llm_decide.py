@@ -19,7 +19,8 @@ from course.model_server import (
 )
 from memlab.records import Candidate, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
-from solutions.consolidation import DecisionFailed, decide, learn, llm_decide, read_decision
+from solutions.consolidation import decide, learn, llm_decide
+from solutions.given.model_decides import DecisionFailed, read_decision
 
 VEGETARIAN = MemoryRecord(
     "The user follows a vegetarian diet.",

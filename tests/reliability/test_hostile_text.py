@@ -36,8 +36,8 @@ from memlab.embedding import RecordedEmbedder
 from memlab.records import Candidate, MemoryRecord, Operation, Source, seed_ids
 from memlab.store import MemoryStore, StoreError
 from solutions import capstone
-from solutions.consolidation import Decision
 from solutions.extraction import RULES, Extraction, Fact, Match
+from solutions.given.model_decides import Decision
 from solutions.given.proposals import Inspection, Proposal
 from solutions.memory_system import MemorySystem
 from solutions.retrieval import Hit

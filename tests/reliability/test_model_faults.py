@@ -19,9 +19,10 @@ from pipeline import ADA, said
 
 from memlab.records import Candidate, MemoryRecord, Source
 from memlab.store import MemoryStore
-from solutions.consolidation import DecisionFailed, learn, llm_decide
+from solutions.consolidation import learn, llm_decide
 from solutions.extraction import ExtractionFailed, llm_extract
 from solutions.given.ask import ReplyFailed
+from solutions.given.model_decides import DecisionFailed
 from solutions.injection import answer_with_tool
 
 KEY = "sk-ant-api03-never-to-be-shown"
