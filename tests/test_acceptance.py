@@ -39,8 +39,9 @@ from solutions import consolidation, systems
 from solutions.consolidation import similar_memories
 from solutions.extraction import rule_extract
 from solutions.forgetting import forget_source
+from solutions.given.screening import Refused
 from solutions.injection import confidence_band, inject, render
-from solutions.memory_system import MemorySystem, Refused, without_secrets
+from solutions.memory_system import MemorySystem, without_secrets
 from solutions.retrieval import Hit, Weights, top_k
 from solutions.write_gate import RULES, SECRET, Verdict, gate
 
@@ -553,7 +554,7 @@ BROKEN = [
     Broken("gate", "judges by one pattern", options={"gate": one_pattern}),
     Broken("gate", "keeps the secret in the conversation",
            patches={f"{SYSTEM}.without_secrets": lambda messages: messages,
-                    f"{SYSTEM}._withhold_words": lambda talk, words: None}),
+                    f"{SYSTEM}.hide_words": lambda talk, words, mark: None}),
     Broken("gate", "regenerates past the gate", RegeneratesPastTheGate),
     Broken("pins", "ranks pins like all others",
            patches={f"{RETRIEVAL}.pins_first": lambda scores, importance, k: top_k(scores, k).tolist()}),

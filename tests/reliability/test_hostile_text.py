@@ -35,7 +35,6 @@ from memlab import clock
 from memlab.embedding import RecordedEmbedder
 from memlab.records import Candidate, MemoryRecord, Operation, Source, seed_ids
 from memlab.store import MemoryStore, StoreError
-from solutions import capstone
 from solutions.consolidation import Decision
 from solutions.extraction import RULES, Extraction, Fact, Match
 from solutions.memory_system import MemorySystem
@@ -316,7 +315,6 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
             "Anthropic": SimpleNamespace(messages=SimpleNamespace(create=_nothing_found)),
             "memlab.store.MemoryStore": store,
             "memlab.engine.recordings.RecordedEmbedder": RecordedEmbedder(),
-            "solutions.capstone.MemorySystem": capstone.MemorySystem(store),
             "solutions.memory_system.MemorySystem": MemorySystem(store),
             "solutions.write_gate.ReviewQueue": ReviewQueue(),
         }
