@@ -180,6 +180,7 @@ NO_TEXT: dict[str, Any] = {
             "Array",
             "Matches",
             "Embedder",
+            "Callable[[MemoryRecord], MemoryRecord]",
             "Extractor",
             "Decider",
             "Gate",
