@@ -47,11 +47,19 @@ from memlab.records import (
 )
 from memlab.store import MemoryStore
 from solutions import forgetting
-from solutions.consolidation import Extractor, decide, is_exclusive, take_note
+from solutions.consolidation import Extractor, decide, displaced_by, is_exclusive, take_note
 from solutions.extraction import llm_extract, rule_extract
+from solutions.given.policy_record import policy_record
+from solutions.given.screening import Gate
 from solutions.injection import remember_session
 from solutions.mem0_client import build_memory as build_memory  # here too, beside what it is built for
-from solutions.memory_system import Gate, MemorySystem, displaced_by, without_secrets
+from solutions.memory_system import (
+    MemorySystem,
+    admitted,
+    behind_gate,
+    topic_of,
+    without_secrets,
+)
 from solutions.retrieval import Hit, Weights, blended_score, pins_first, recency
 from solutions.write_gate import ReviewQueue, gate
 
@@ -579,7 +587,8 @@ class Mem0Adapter(MemorySystem):
         kept = {c.source.source_id: c.messages for c in conversations(self.memory, **owner)}
         before = kept.get(source.source_id, [])
         new = talk[len(talk) - len(news(before, _plain(talk))) :]
-        candidates = self._screened(talk, user_id, self.review)(new) if new else []
+        extract = behind_gate(self.extract, self.gate, self.review, talk, user_id=user_id)
+        candidates = extract(new) if new else []
         for candidate in candidates:  # all of them before the first is written
             owner_filter(**owner, topic=candidate.topic, subject=candidate.subject)
         done = [
@@ -597,12 +606,22 @@ class Mem0Adapter(MemorySystem):
         owner = {"user_id": user_id, "app_name": app_name}
         self._check_not_revoked(source.source_id, **owner)
         talk = without_secrets(messages)
-        extract = self._screened(talk, user_id, self.review)
+        extract = behind_gate(self.extract, self.gate, self.review, talk, user_id=user_id)
         with MemoryStore() as scratch:
             new = remember_session(scratch, talk, source, **owner, extract=extract)
         earlier = [r for r in records(self.memory, **owner, topic=new.topic) if r.active()]
         displaced = [record for record in earlier if record.session_id == new.session_id]
         supersede(self.memory, displaced, new, "the conversation went on")
+        return new
+
+    def remember(
+        self, text: str, *, source: Source | None = None, slot: str = "", **where_and_how: Any
+    ) -> MemoryRecord:
+        """Write one memory by your own code, if the gate lets it pass; see `memory_system.remember`."""
+        asked = policy_record(text, source=source, topic=topic_of(slot), **where_and_how)
+        new = admitted(asked, gate=self.gate, queue=self.review, source=source)
+        self._check_not_revoked(new.sources[-1].source_id, new.user_id, new.app_name)
+        supersede(self.memory, rivals(self.memory, new), new, f"one value at a time on {new.topic}")
         return new
 
     def recall(
@@ -634,9 +653,9 @@ class Mem0Adapter(MemorySystem):
         The correction is a source of its own, so that a later `forget_source` does not undo it.
         """
         record = self.get(memory_id, user_id=user_id, app_name=app_name)
-        asked = Candidate(text, record.topic, record.confidence, text, record.importance)
-        kept = self._admitted(asked, user_id, vouched=False)
-        told = _correction(record, kept.excerpt)
+        asked = replace(record, content=text, sources=[_correction(record, text)])
+        kept = admitted(asked, gate=self.gate, queue=self.review)
+        [told] = kept.sources
         record.note(f"content corrected: {told.source_id}")  # not quoted: its source may be revoked
         sources = [*(replace(source, inherited=True) for source in record.sources), told]
         corrected = replace(record, content=kept.content, sources=sources, updated_at=told.at)
@@ -650,7 +669,8 @@ class Mem0Adapter(MemorySystem):
 
     def forget_source(self, source_id: str, user_id: str, app_name: str = "default") -> forgetting.Revocation:
         """Revoke a source and rebuild what it touched from the sources that remain."""
-        extract = self._screened([], user_id, ReviewQueue())  # what is flagged again waits already
+        waits_already = ReviewQueue()  # for what is flagged again
+        extract = behind_gate(self.extract, self.gate, waits_already, [], user_id=user_id)
         return forget_source(self.memory, source_id, user_id, app_name, extract=extract)
 
     def forget_user(self, user_id: str, app_name: str = "default") -> int:
@@ -665,10 +685,6 @@ class Mem0Adapter(MemorySystem):
     def close(self) -> None:
         """Close mem0's client and what was started for it; a second call does nothing."""
         self.memory.close()
-
-    def _write(self, new: MemoryRecord, reason: str) -> None:
-        self._check_not_revoked(new.sources[-1].source_id, new.user_id, new.app_name)
-        supersede(self.memory, rivals(self.memory, new), new, reason)
 
     def _check_not_revoked(self, source_id: str, user_id: str, app_name: str) -> None:
         if source_id in revoked(self.memory, user_id=user_id, app_name=app_name):

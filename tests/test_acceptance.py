@@ -42,8 +42,9 @@ from solutions import consolidation
 from solutions.consolidation import similar_memories
 from solutions.extraction import rule_extract
 from solutions.forgetting import forget_source
+from solutions.given.screening import Refused
 from solutions.injection import confidence_band, inject, render
-from solutions.memory_system import MemorySystem, Refused, without_secrets
+from solutions.memory_system import MemorySystem, without_secrets
 from solutions.retrieval import Hit, Weights, top_k
 from solutions.write_gate import INSTRUCTION, RULES, SECRET, Verdict, gate
 
@@ -101,6 +102,10 @@ def last_source_only(memory: Any, operation: Any, source: Any) -> None:
 def every_time(memory: Any, operation: Any, source: Any) -> None:
     TAKE_NOTE(memory, operation, source)
     memory.confidence = min(1.0, memory.confidence + 0.05)
+
+
+def whoever_says_it(new: MemoryRecord, beside: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    return [record for record in beside if record.active() and new.topic.startswith("slot:")]
 
 
 TAKE_NOTE = consolidation.take_note
@@ -554,7 +559,7 @@ BROKEN = [
     Broken("gate", "judges by one pattern", options={"gate": one_pattern}),
     Broken("gate", "keeps the secret in the conversation",
            patches={f"{SYSTEM}.without_secrets": lambda messages: messages,
-                    f"{SYSTEM}._withhold_words": lambda talk, words: None}),
+                    f"{SYSTEM}.hide_words": lambda talk, words, mark: None}),
     Broken("gate", "regenerates past the gate", RegeneratesPastTheGate),
     Broken("pins", "ranks pins like all others",
            patches={f"{RETRIEVAL}.pins_first": lambda scores, importance, k: top_k(scores, k).tolist()}),
@@ -603,7 +608,7 @@ BROKEN = [
     Broken("pins", "takes anything important for a pin", patches={f"{RETRIEVAL}.PINNED": 0.9}),
     Broken("pins", "leaves pins out of the prompt", PromptWithoutPins),
     Broken("slots", "lets a weaker source displace a value",
-           patches={f"{SYSTEM}.trust_of": lambda record: 0.0}),
+           patches={f"{SYSTEM}.displaced_by": whoever_says_it}),
     Broken("expiry", "shows in the prompt what has expired", PromptShows, {
         "shows": lambda r: r.invalidated_at is None and not unexpired(r),
     }),

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from course.acceptance import Extractor, accept
-from course.lessons.lesson_11 import ATTACKS, Attack, Gullible, attack_table
+from course.attacks import ATTACKS, Attack, Gullible, attack_table
 from memlab import clock
 from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore
-from solutions.capstone import MemorySystem, evict, poison, remember, shard_of
+from solutions.capstone import evict, poison, shard_of
 from solutions.extraction import rule_extract
+from solutions.memory_system import MemorySystem, remember
 
 
 def opened(folder: Path, extract: Extractor | None = None) -> MemorySystem:
@@ -73,12 +74,6 @@ def test_a_write_that_is_refused_leaves_the_slot_as_it_was() -> None:
         with pytest.raises(ValueError, match=next(iter(wrong))):
             remember(store, "Lives in Pune.", user_id="u_ada", slot="address", **wrong)
     assert [record.content for record in store.owned("u_ada")] == ["Lives in Baner."]
-
-
-def test_a_refusal_by_the_gate_does_not_quote_the_secret() -> None:
-    with pytest.raises(ValueError, match="gate") as refused:
-        MemorySystem(MemoryStore()).remember("My password is hunter2.", user_id="u_ada")
-    assert "hunter2" not in str(refused.value)
 
 
 def test_eviction_is_undone_as_a_whole_when_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:

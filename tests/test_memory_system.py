@@ -9,9 +9,10 @@ import pytest
 from pipeline import ADA, bytes_of, said
 
 from memlab import clock
-from memlab.records import Candidate, MemoryRecord, Source
+from memlab.records import Candidate, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
-from solutions.memory_system import MemorySystem, Refused, without_secrets
+from solutions.given.screening import Refused
+from solutions.memory_system import MemorySystem, remember, without_secrets
 from solutions.retrieval import Weights, retrieve
 from solutions.write_gate import INSTRUCTION, PROMISE, WITHHELD, ReviewQueue, Verdict, screen, withhold
 
@@ -411,6 +412,33 @@ def test_a_written_memory_says_where_it_comes_from(memory: MemorySystem) -> None
     assert (policy.source_type, policy.source_id, policy.excerpt) == ("bootstrapped", "policy", "Keeps bees.")
     form = memory.remember("Keeps ants.", user_id=ADA, source=Source("user_explicit", "f1", excerpt="ants!"))
     assert (form.sources[0].excerpt, form.confidence) == ("ants!", 0.90)
+
+
+def test_a_decider_of_ones_own_decides() -> None:
+    def never(candidate: Candidate, affected: list[MemoryRecord], source: Source) -> Operation:
+        return Operation("NOOP", None, candidate.content, "never")
+
+    memory = MemorySystem(MemoryStore(), decide=never)
+    tell(memory, "s1", "I'm a vegetarian.")
+    assert held(memory) == []
+
+
+def test_a_relevance_of_ones_own_ranks() -> None:
+    memory = MemorySystem(MemoryStore(), relevance="hybrid")
+    memory.remember("Keeps bees.", user_id=ADA)
+    [plain] = retrieve(memory.store, "bees?", user_id=ADA, weights=Weights(1, 0, 0))
+    [hybrid] = memory.recall("bees?", user_id=ADA)
+    assert hybrid.relevance != plain.relevance
+
+
+def test_what_is_admitted_decides_before_anything_is_written() -> None:
+    def refuse(new: MemoryRecord) -> MemoryRecord:
+        raise PermissionError(new.content)
+
+    store = MemoryStore()
+    with pytest.raises(PermissionError, match="Keeps bees"):
+        remember(store, "Keeps bees.", user_id=ADA, admit=refuse)
+    assert store.owned(ADA) == []
 
 
 def test_a_memory_with_an_end_holds_until_that_instant(memory: MemorySystem) -> None:

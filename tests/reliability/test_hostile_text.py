@@ -35,7 +35,6 @@ from memlab import clock
 from memlab.embedding import RecordedEmbedder
 from memlab.records import Candidate, MemoryRecord, Operation, Source, seed_ids
 from memlab.store import MemoryStore, StoreError
-from solutions import capstone
 from solutions.extraction import RULES, Extraction, Fact, Match
 from solutions.given.model_decides import Decision
 from solutions.given.proposals import Inspection, Proposal
@@ -189,6 +188,7 @@ NO_TEXT: dict[str, Any] = {
             "Array",
             "Matches",
             "Embedder",
+            "Callable[[MemoryRecord], MemoryRecord]",
             "Extractor",
             "Decider",
             "Gate",
@@ -326,7 +326,6 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
             "memlab.records.MemoryRecord": record("tea"),
             "memlab.store.MemoryStore": store,
             "memlab.engine.recordings.RecordedEmbedder": RecordedEmbedder(),
-            "solutions.capstone.MemorySystem": capstone.MemorySystem(store),
             "solutions.memory_system.MemorySystem": MemorySystem(store),
             "solutions.write_gate.ReviewQueue": ReviewQueue(),
         }
