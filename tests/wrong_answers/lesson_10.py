@@ -167,8 +167,8 @@ WRONG: dict[str, list[Any]] = {
         (SWEPT + 'holding([record_of(row) for row in rows(memory, {"user_id": "*"} | wanted)])', "Bo's diet"),
         (SWEPT + "[r for r in records(memory, user_id, app_name, **wanted) if r.active()]",
          "only the newest holds"),
-        (SWEPT + "holding(map(record_of, memory.get_all("
-         "filters=owner_filter(user_id, app_name, **wanted))['results']))",
+        (SWEPT + "holding(map(record_of, sorted(memory.get_all("
+         "filters=owner_filter(user_id, app_name, **wanted))['results'], key=lambda row: row['metadata']['written'])))",
          "stops at 20"),
         ("in swept if => in swept[::-1] if", "not in the order"),
         ("user_id, app_name, **wanted => user_id, **wanted", "pass `app_name` on"),
