@@ -168,7 +168,8 @@ WRONG: dict[str, list[Any]] = {
         (SWEPT + "[r for r in records(memory, user_id, app_name, **wanted) if r.active()]",
          "only the newest holds"),
         (SWEPT + "holding(map(record_of, sorted(memory.get_all("
-         "filters=owner_filter(user_id, app_name, **wanted))['results'], key=lambda row: row['metadata']['written'])))",
+         "filters=owner_filter(user_id, app_name, **wanted))['results'], "
+         "key=lambda row: row['metadata']['written'])))",
          "stops at 20"),
         ("in swept if => in swept[::-1] if", "not in the order"),
         ("user_id, app_name, **wanted => user_id, **wanted", "pass `app_name` on"),
