@@ -272,15 +272,13 @@ class Mem0Chroma(Peer):
     provider: ClassVar[Any] = "chroma"
 
     def prepare(self) -> None:
-        from course.model_server import mem0_model
-        from solutions.extraction import rule_extract
+        from benchmarks.systems import mem0_client
         from solutions.given.mem0_setup import load_mem0
-        from solutions.mem0_client import build_memory
 
         load_mem0(self.folder)
         for module in ("anthropic", "chromadb", "openai", "qdrant_client"):  # mem0 imports them when opened
             import_module(module)
-        self.build = lambda: build_memory(self.folder, store=self.provider, model=mem0_model(rule_extract))
+        self.build = lambda: mem0_client(self.folder, store=self.provider)
 
     def fill(self, work: Workload) -> None:
         # Straight into the vector store that mem0 opened: its own `add` would take hours.

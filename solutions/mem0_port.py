@@ -4,37 +4,31 @@ mem0 keeps texts with metadata, finds them again and deletes them. Since version
 contradicts what, who may be believed, and what goes when a source is revoked is written here, on its `add`,
 `search`, `get_all`, `update`, `delete` and `history`. Each function takes mem0's client first.
 
-A memory travels in mem0's metadata: as JSON of its record, beside the columns that we filter by.
+How a memory stands in mem0's rows is given: `solutions/given/mem0_rows.py`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
+import os
 import sqlite3
-import time
 import warnings
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course.acceptance import NotOffered
 from memlab import clock
 from memlab.engine.blocks import Matches
 from memlab.messages import news, read_messages
 from memlab.records import (
-    MAX_CONTENT,
-    PINNED,
     TRUST,
     Candidate,
-    Conversation,
     MemoryRecord,
     Operation,
     Source,
@@ -42,37 +36,110 @@ from memlab.records import (
     check_fraction,
     check_id,
     check_kind,
+    check_list,
+    check_text,
+    check_whole,
     new_id,
-    starting_confidence,
+    one_of,
 )
 from memlab.store import MemoryStore
 from solutions import forgetting
 from solutions.consolidation import Extractor, decide, displaced_by, is_exclusive, take_note
-from solutions.extraction import llm_extract, rule_extract
+from solutions.extraction import ExtractionFailed, llm_extract, rule_extract
+from solutions.given.mem0_rows import (
+    LEDGER,
+    OVERRIDING,
+    Filters,
+    Row,
+    clear_leftovers,
+    conversations,
+    delete_rows,
+    drop_history,
+    holds_text,
+    keep_conversation,
+    new_memory,
+    record_of,
+    relevance,
+    revoke,
+    revoked,
+    row_ids,
+    rows,
+    write_record,
+)
+from solutions.given.mem0_setup import Server, Store, open_client
 from solutions.given.policy_record import policy_record
 from solutions.given.screening import Gate
 from solutions.injection import remember_session
-from solutions.mem0_client import build_memory as build_memory  # here too, beside what it is built for
-from solutions.memory_system import (
-    MemorySystem,
-    admitted,
-    behind_gate,
-    topic_of,
-    without_secrets,
-)
+from solutions.memory_system import MemorySystem, admitted, behind_gate, topic_of, without_secrets
 from solutions.retrieval import Hit, Weights, blended_score, pins_first, recency
 from solutions.write_gate import ReviewQueue, gate
 
 if TYPE_CHECKING:
     from mem0 import Memory  # type: ignore[import-untyped]
 
-Row = dict[str, Any]
-"""A memory as mem0 gives it back: "id", "memory" (its text), "metadata", "user_id", "agent_id", "run_id"."""
 
-Filters = dict[str, str]
+# --- the client ---------------------------------------------------------------------------------------
 
-LEDGER = "#ledger"  # what is kept beside an app's memories belongs, to mem0, to another agent
-EVERYTHING = 1_000_000  # get_all gives 20 unless told otherwise
+
+def build_memory(
+    folder: str | os.PathLike[str],
+    *,
+    store: Store = "chroma",
+    server: Server | None = None,
+    embeddings: Server | None = None,
+    dim: int = 256,
+) -> Memory:
+    """mem0's own client, with all its files below `folder`; close it when you are done.
+
+    server: answers mem0's prompts and embeds texts: anything with a `url` that speaks both formats. Who
+    started it closes it, after the client. None: the real service, by ANTHROPIC_API_KEY or by
+    ANTHROPIC_BASE_URL.
+    embeddings: embeds in the server's place, `dim` numbers a text; the real service has none, so without a
+    server they need this address. Raises ValueError for any other store, and where an address is missing.
+    """
+    one_of("store", store, ("chroma", "qdrant"))
+    if store == "chroma" and (Path(folder) / store).exists():
+        from solutions.chroma_tools import complete_rewritings, folder_client  # only where Chroma is used
+
+        client: Any = folder_client(Path(folder) / store)  # Any: Chroma's own type does not mention close()
+        with closing(client):
+            complete_rewritings(client)  # or mem0 would open an empty collection after an erasure was killed
+    return open_client(Path(folder), store, server, embeddings, dim)
+
+
+def read_memories(reply: str) -> list[str]:
+    """The texts in a model's reply to mem0's extraction prompt, [] when it says that there are none.
+
+    Raises ExtractionFailed for a reply out of which mem0 would make an empty list by mistake.
+    """
+    from mem0.memory.utils import extract_json, remove_code_blocks  # type: ignore[import-untyped]
+
+    text = remove_code_blocks(reply)
+    for attempt in (text, extract_json(text)):
+        try:
+            found = json.loads(attempt, strict=False)["memory"]
+            return [check_text("text", fact["text"]) for fact in check_list("memory", found, dict)]
+        except (ValueError, TypeError, KeyError) as error:
+            problem = f"{type(error).__name__}: {error}"
+    raise ExtractionFailed(f"reply={reply[:80]!r} does not hold memories as JSON ({problem}); ask again")
+
+
+def loud(memory: Memory) -> Memory:
+    """The client, changed so that a reply which it cannot read makes `add` raise, with nothing kept.
+
+    mem0 logs such a reply and goes on with "no facts". Here the error comes out of mem0 as an LLMError, whose
+    cause is our ExtractionFailed. It works with any model, since it looks at the reply itself.
+    """
+    ask = memory.llm.generate_response
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        reply = ask(*args, **kwargs)
+        if kwargs.get("response_format") == {"type": "json_object"}:
+            read_memories(reply)
+        return reply
+
+    memory.llm.generate_response = checked
+    return memory
 
 
 # --- whose, and which ---------------------------------------------------------------------------------
@@ -82,7 +149,8 @@ def owner_filter(user_id: str, app_name: str = "default", **equal: str) -> Filte
     """The one way to ask mem0 for memories: one user, one app (mem0's agent), and columns equal to a text.
 
     mem0 takes "*" for everybody, and lets an AND name another user. Raises ValueError or TypeError that names
-    the field for "*", for AND, OR and NOT, for anything but plain text, and for an id with a space inside.
+    the field for "*", for a column in OVERRIDING or with a `$` in front, for anything but plain text, and for
+    an id with a space inside or LEDGER at its end.
 
     Example:
     >>> owner_filter("u_ada", topic="diet")
@@ -92,61 +160,17 @@ def owner_filter(user_id: str, app_name: str = "default", **equal: str) -> Filte
         check_id(name, value)
         if value == "*":
             raise ValueError(f"{name}='*' means everybody's to mem0; name one")
-        if name.upper() in ("AND", "OR", "NOT") or name.startswith("$"):
+        if name.lower() in OVERRIDING or name.startswith("$"):
             raise ValueError(f"{name}={value!r:.60} could override whose memories these are; leave it out")
-    for name, value in (("user_id", user_id), ("app_name", app_name)):
-        if any(character.isspace() for character in value) or value.endswith(LEDGER):
+        if name in ("user_id", "app_name") and (value.split() != [value] or value.endswith(LEDGER)):
             raise ValueError(f"{name}={value!r:.60} holds a space or ends in {LEDGER}; use another id")
     return {"user_id": user_id, "agent_id": app_name, **equal}
 
 
-def rows(memory: Memory, filters: Filters) -> list[Row]:
-    """All that mem0 holds under `filters`, also what it hides as expired, in the order of writing."""
-    found: list[Row] = memory.get_all(filters=filters, top_k=EVERYTHING, show_expired=True)["results"]
-    return sorted(found, key=lambda row: (row.get("metadata") or {}).get("written", 0))
-
-
 def records(memory: Memory, user_id: str, app_name: str = "default", **equal: str) -> list[MemoryRecord]:
     """The memories of this user in the order of writing: of all sessions, and tombstones too."""
-    return [record_of(row) for row in rows(memory, owner_filter(user_id, app_name, **equal)) if _says(row)]
-
-
-def _says(row: Row) -> bool:
-    """False for the texts that plain mem0 keeps and no record can: blank ones, and those with a NUL."""
-    text = row["memory"]
-    return bool(text[:MAX_CONTENT].strip()) and "\0" not in text
-
-
-def _id_of(row: Row) -> str:
-    """The id of the memory in a row, ours or mem0's."""
-    about = row.get("metadata") or {}
-    return str(about["memory_id"] if "record" in about else row["id"])
-
-
-def record_of(row: Row) -> MemoryRecord:
-    """The memory in one of mem0's rows. What plain mem0 wrote has no topic, and of its source what its
-    metadata say.
-
-    Example:
-    >>> record_of({"id": "5d1f", "memory": "Likes tea.", "user_id": "u_ada"}).sources
-    []
-    """
-    about, session = row.get("metadata") or {}, row.get("run_id")
-    if "record" in about:
-        return replace(MemoryRecord.from_json(about["record"]), content=row["memory"])
-    told = clock.timestamp(row["created_at"], "created_at") if row.get("created_at") else clock.now()
-    kind, source_id = about.get("source_type"), about.get("source_id")
-    return MemoryRecord(
-        row["memory"][:MAX_CONTENT],
-        row["user_id"],
-        row.get("agent_id") or "default",
-        scope="session" if session else "user",
-        session_id=session,
-        sources=[Source(kind, source_id, at=told)] if kind in TRUST and source_id else [],
-        memory_id=row["id"],
-        created_at=told,
-        updated_at=told,
-    )
+    theirs = rows(memory, owner_filter(user_id, app_name, **equal))
+    return [record_of(row) for row in theirs if holds_text(row)]
 
 
 def owned_row(memory: Memory, memory_id: str, *, user_id: str, app_name: str = "default") -> Row | None:
@@ -154,8 +178,7 @@ def owned_row(memory: Memory, memory_id: str, *, user_id: str, app_name: str = "
 
     mem0's own `get`, `update` and `delete` take an id and ask nobody whose memory it is.
     """
-    owner = owner_filter(user_id, app_name, memory_id=memory_id)
-    found = rows(memory, owner)
+    found = rows(memory, owner_filter(user_id, app_name, memory_id=memory_id))
     if found:
         return found[0]
     row: Row | None = memory.get(memory_id)
@@ -164,30 +187,9 @@ def owned_row(memory: Memory, memory_id: str, *, user_id: str, app_name: str = "
 
 
 def save(memory: Memory, record: MemoryRecord) -> None:
-    """Write `record` to mem0: as a new memory, or over this user's memory with its id.
-
-    mem0 hides a memory from the day after its expiration date: so a tombstone's is yesterday.
-    """
-    record.validate()
-    ends = record.expires_at if record.invalidated_at is None else clock.now() - clock.DAY
-    until = None if ends is None else datetime.fromtimestamp(ends, UTC).date()
-    about = {"topic": record.topic, "subject": record.subject, "memory_id": record.memory_id}
-    about |= {"record": record.to_json()}
+    """Write `record` to mem0: as a new memory, or over this user's memory with its id."""
     owner = {"user_id": record.user_id, "app_name": record.app_name}
-    row = owned_row(memory, record.memory_id, **owner)
-    if row is not None:
-        memory.update(row["id"], text=record.content, metadata=about, expiration_date=until)
-    else:
-        mine = owner_filter(**owner)
-        # mem0 takes no space in a run's id; the record keeps the session's own.
-        run = record.session_id and re.sub(r"\s", "%20", record.session_id)
-        _add(memory, record.content, mine, about, run_id=run, expiration_date=until)
-
-
-def _add(memory: Memory, text: str, owner: Filters, about: dict[str, Any], **more: Any) -> None:
-    # The order of writing, as no lesson's clock can give it.
-    about = about | {"written": time.time_ns()}
-    memory.add(text, infer=False, metadata=about, **owner, **more)
+    write_record(memory, record, owned_row(memory, record.memory_id, **owner), owner_filter(**owner))
 
 
 def holding(found: Iterable[MemoryRecord]) -> list[MemoryRecord]:
@@ -300,55 +302,7 @@ def supersede(memory: Memory, displaced: list[MemoryRecord], new: MemoryRecord, 
         save(memory, old)
 
 
-def new_memory(candidate: Candidate, source: Source, user_id: str, app_name: str = "default") -> MemoryRecord:
-    """The memory that `candidate` becomes: no surer than its source, which it names, and as old as that."""
-    return MemoryRecord(
-        candidate.content,
-        user_id,
-        app_name,
-        topic=candidate.topic,
-        subject=candidate.subject,
-        importance=candidate.importance,
-        half_life_days=candidate.half_life_days,
-        confidence=starting_confidence(candidate.confidence, source),
-        sources=[replace(source, inherited=False)],
-        created_at=source.at,
-        updated_at=source.at,
-    )
-
-
 # --- recalling ----------------------------------------------------------------------------------------
-
-
-def relevance(memory: Memory, query: str, filters: Filters) -> dict[str, float]:
-    """Memory id -> cosine with `query`, for all that mem0 finds under `filters`.
-
-    mem0's threshold is of no use here: on Chroma no score is below 0.2, whatever is asked. A blank query
-    is near to nothing. Raises TypeError for a query that is not text.
-    """
-    check_kind("query", query, str)
-    query = query.encode("utf-8", "ignore").decode()  # half of a surrogate pair fits into no request
-    size = len(rows(memory, filters))
-    if size == 0 or not query.strip() or not any(memory.embedding_model.embed(query, "search")):
-        return {}
-    found = memory.search(query, filters=filters, top_k=size, threshold=0.0, explain=True, show_expired=True)[
-        "results"
-    ]
-    return {_id_of(row): cosine_of(memory, row) for row in found}
-
-
-def cosine_of(memory: Memory, row: Row) -> float:
-    """The cosine, -1..1, behind the score of a row that `search(explain=True)` gave.
-
-    Qdrant's score is the cosine. On Chroma it is 1 / (1 + d), and d is the squared distance, 2 - 2 · cosine.
-    """
-    score = float(row["score_details"]["semantic_score"])
-    if memory.config.vector_store.provider != "chroma":
-        return score
-    distance = 1 / score - 1
-    if abs(distance - 1) < 1e-6 and not any(memory.embedding_model.embed(row["memory"], "search")):
-        return 0.0  # a text without a word has the zero vector, at distance 1 from all
-    return 1 - distance / 2
 
 
 def recall(
@@ -366,8 +320,7 @@ def recall(
 
     Raises ValueError or TypeError for a missing owner, a k below 0, or a query that is not text.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ValueError(f"k={k!r} is not a whole number of 0 or more; pass e.g. k=5")
+    check_whole("k", k, 0)
     near = relevance(memory, query, owner_filter(user_id, app_name))
     seen = [r for r in holding(records(memory, user_id, app_name)) if r.session_id in (None, session_id)]
     matches = Matches(
@@ -384,48 +337,6 @@ def recall(
         Hit(float(scores[i]), seen[i], float(matches.relevance[i]), float(fresh[i]), seen[i].importance)
         for i in pins_first(scores, matches.importance, k)
     ]
-
-
-# --- what was said, and what was taken back -----------------------------------------------------------
-# mem0 keeps the last ten messages of a scope and no sources. So whole conversations, and the ids of revoked
-# sources, are kept as memories of another agent, which no search for the app's own ever reaches.
-
-
-def ledger(memory: Memory, kind: str, *, user_id: str, app_name: str = "default") -> list[Row]:
-    """What is kept beside this user's memories: rows of the kind "conversation" or "revoked"."""
-    return rows(memory, owner_filter(user_id, app_name, kind=kind) | {"agent_id": app_name + LEDGER})
-
-
-def conversations(memory: Memory, *, user_id: str, app_name: str = "default") -> list[Conversation]:
-    """What this user said, conversation by conversation, in the order in which they were learned."""
-    kept = ledger(memory, "conversation", user_id=user_id, app_name=app_name)
-    return [
-        Conversation(
-            Source(row["metadata"]["source_type"], row["metadata"]["source_id"], at=row["metadata"]["at"]),
-            json.loads(row["memory"]),
-        )
-        for row in kept
-    ]
-
-
-def revoked(memory: Memory, *, user_id: str, app_name: str = "default") -> set[str]:
-    """The ids of the sources that this user has revoked."""
-    return {row["memory"] for row in ledger(memory, "revoked", user_id=user_id, app_name=app_name)}
-
-
-def keep_conversation(
-    memory: Memory, messages: list[dict[str, Any]], source: Source, *, user_id: str, app_name: str = "default"
-) -> None:
-    """Keep what was said under its source, in place of what was kept of it before."""
-    owner = {"user_id": user_id, "agent_id": app_name + LEDGER}
-    kept = ledger(memory, "conversation", user_id=user_id, app_name=app_name)
-    before = [row for row in kept if row["metadata"]["source_id"] == source.source_id]
-    about = {"source_id": source.source_id, "source_type": source.source_type, "at": source.at}
-    text = json.dumps(messages, ensure_ascii=False)
-    if before:
-        memory.update(before[0]["id"], text=text)
-    elif messages:
-        _add(memory, text, owner, about | {"kind": "conversation"})
 
 
 # --- forgetting ---------------------------------------------------------------------------------------
@@ -446,37 +357,25 @@ def forget_source(
     A revocation that was cut short before, of whichever source, is completed.
     """
     check_id("source_id", source_id)
-    owner = {"user_id": user_id, "app_name": app_name}
+    owner, mine = {"user_id": user_id, "app_name": app_name}, owner_filter(user_id, app_name)
     before = {record.memory_id: record for record in records(memory, **owner)}
     with MemoryStore() as scratch:
         for record in before.values():
             scratch.put(record)
-        for said in conversations(memory, **owner):
+        for said in conversations(memory, mine):
             scratch.put_conversation(said.messages, said.source, **owner)
-        for gone in sorted(revoked(memory, **owner) - {source_id}):
+        for gone in sorted(revoked(memory, mine) - {source_id}):
             forgetting.forget_source(scratch, gone, **owner)
         revocation = forgetting.forget_source(scratch, source_id, **owner)
         forgetting.regenerate(scratch, **owner, extract=extract)
         after = {record.memory_id: record for record in scratch.owned(**owner)}
-    _revoke(memory, source_id, user_id, app_name)
+    revoke(memory, source_id, mine)
     changed = [record for record in after.values() if record != before.get(record.memory_id)]
     for record in changed:
         save(memory, record)
-    _drop_history(memory, _row_ids(memory, {record.memory_id for record in changed}, **owner))
-    erase(memory, _row_ids(memory, set(before) - set(after), **owner), **owner)
+    drop_history(memory, row_ids(memory, {record.memory_id for record in changed}, mine))
+    erase(memory, row_ids(memory, set(before) - set(after), mine), **owner)
     return revocation
-
-
-def _row_ids(memory: Memory, memory_ids: set[str], user_id: str, app_name: str) -> list[str]:
-    return [row["id"] for row in rows(memory, owner_filter(user_id, app_name)) if _id_of(row) in memory_ids]
-
-
-def _revoke(memory: Memory, source_id: str, user_id: str, app_name: str) -> None:
-    owner = {"user_id": user_id, "app_name": app_name}
-    if source_id not in revoked(memory, **owner):
-        _add(memory, source_id, {"user_id": user_id, "agent_id": app_name + LEDGER}, {"kind": "revoked"})
-    kept, gone = ledger(memory, "conversation", **owner), revoked(memory, **owner)
-    _delete(memory, [row["id"] for row in kept if row["metadata"]["source_id"] in gone])
 
 
 def forget_user(memory: Memory, user_id: str, app_name: str = "default") -> int:
@@ -494,39 +393,15 @@ def forget_user(memory: Memory, user_id: str, app_name: str = "default") -> int:
     return sum(row.get("agent_id") != app_name + LEDGER for row in mine)
 
 
-def erase(memory: Memory, row_ids: list[str], *, user_id: str, app_name: str = "default") -> None:
+def erase(memory: Memory, doomed: list[str], *, user_id: str, app_name: str = "default") -> None:
     """Delete these rows, and what mem0 leaves of deleted ones: history, messages, entities, free pages.
 
     Its history does not say whose a text was: so it goes for every memory that is deleted, by whomever.
     """
     _ = memory.entity_store  # once opened, mem0's delete also clears the names that it drew from a text
-    _delete(memory, row_ids)
-    with memory.db._lock, memory.db.connection as db:
-        db.execute("DELETE FROM history WHERE memory_id IN (SELECT memory_id FROM history WHERE is_deleted)")
-        scopes = [scope for (scope,) in db.execute("SELECT DISTINCT session_scope FROM messages")]
-        theirs = [(scope,) for scope in scopes if _is_theirs(scope, user_id, app_name)]
-        db.executemany("DELETE FROM messages WHERE session_scope = ?", theirs)
-    memory.db.connection.execute("VACUUM")
+    delete_rows(memory, doomed)
+    clear_leftovers(memory, user_id, app_name)
     compact(memory)
-
-
-def _delete(memory: Memory, row_ids: list[str]) -> None:
-    """Delete rows, their history first: killed in between, mem0 keeps no text of a row that is gone."""
-    _drop_history(memory, row_ids)
-    for row_id in row_ids:
-        memory.delete(row_id)
-
-
-def _drop_history(memory: Memory, row_ids: list[str]) -> None:
-    with memory.db._lock, memory.db.connection as db:
-        db.executemany("DELETE FROM history WHERE memory_id = ?", [(row_id,) for row_id in row_ids])
-
-
-def _is_theirs(scope: str, user_id: str, app_name: str) -> bool:
-    """Whether messages under mem0's key `scope`, "agent_id=default&user_id=u_ada", are this user's."""
-    parts = dict(part.split("=", 1) for part in scope.split("&"))
-    named = {name: re.sub("%(25|26|3D)", lambda m: chr(int(m[1], 16)), text) for name, text in parts.items()}
-    return named.get("user_id") == user_id and named.get("agent_id") in (None, app_name, app_name + LEDGER)
 
 
 def compact(memory: Memory) -> None:
@@ -580,11 +455,11 @@ class Mem0Adapter(MemorySystem):
         written is then heard again under the same source, which changes nothing.
         """
         check_kind("source", source, Source)
-        owner = {"user_id": user_id, "app_name": app_name}
-        if source.source_id in revoked(self.memory, **owner):
+        owner, mine = {"user_id": user_id, "app_name": app_name}, owner_filter(user_id, app_name)
+        if source.source_id in revoked(self.memory, mine):
             return [Operation("NOOP", None, "(nothing learned)", f"source {source.source_id} was revoked")]
         talk = without_secrets(messages)
-        kept = {c.source.source_id: c.messages for c in conversations(self.memory, **owner)}
+        kept = {c.source.source_id: c.messages for c in conversations(self.memory, mine)}
         before = kept.get(source.source_id, [])
         new = talk[len(talk) - len(news(before, _plain(talk))) :]
         extract = behind_gate(self.extract, self.gate, self.review, talk, user_id=user_id)
@@ -595,7 +470,7 @@ class Mem0Adapter(MemorySystem):
             consolidate(self.memory, candidate, replace(source, excerpt=candidate.excerpt), **owner)
             for candidate in candidates
         ]
-        keep_conversation(self.memory, before + _plain(new), source, **owner)
+        keep_conversation(self.memory, before + _plain(new), source, mine)
         return done
 
     def close_session(
@@ -687,7 +562,7 @@ class Mem0Adapter(MemorySystem):
         self.memory.close()
 
     def _check_not_revoked(self, source_id: str, user_id: str, app_name: str) -> None:
-        if source_id in revoked(self.memory, user_id=user_id, app_name=app_name):
+        if source_id in revoked(self.memory, owner_filter(user_id, app_name)):
             raise ValueError(f"source_id={source_id!r} was revoked by its user; use a new source id")
 
     def _row(self, memory_id: str, user_id: str, app_name: str) -> Row:
@@ -709,80 +584,3 @@ def _correction(record: MemoryRecord, excerpt: str) -> Source:
 
 def _plain(messages: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [{"role": role, "content": text} for role, text in read_messages(messages)]
-
-
-class PlainMem0:
-    """mem0 as it comes, behind the same methods: each is one call of its client, or is not offered."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-
-    def learn(
-        self, messages: list[dict[str, Any]], source: Source, *, user_id: str, app_name: str = "default"
-    ) -> object:
-        """What mem0 added."""
-        about = {"source_type": source.source_type, "source_id": source.source_id}
-        return self.memory.add(messages, user_id=user_id, agent_id=app_name, metadata=about)
-
-    def remember(
-        self,
-        text: str,
-        *,
-        user_id: str,
-        app_name: str = "default",
-        importance: float = 0.5,
-        slot: str = "",
-        ttl_days: float = 0,
-        session_id: str | None = None,
-        source: Source | None = None,
-    ) -> object:
-        """What mem0 added: the text as it stands. It expires at the end of a day, not at an instant."""
-        if slot:
-            raise NotOffered("mem0 adds; no value takes the place of another")
-        if importance >= PINNED and not ttl_days:  # one that expires is written, to see what the date does
-            raise NotOffered("mem0 has no memory that comes back whatever is asked")
-        ends = datetime.fromtimestamp(clock.now() + ttl_days * clock.DAY, UTC).date() if ttl_days else None
-        about = {"source_type": source.source_type, "source_id": source.source_id} if source else {}
-        return self.memory.add(
-            text, user_id=user_id, agent_id=app_name, run_id=session_id, infer=False, metadata=about,
-            expiration_date=ends,
-        )  # fmt: skip
-
-    def recall(
-        self,
-        query: str,
-        *,
-        user_id: str,
-        app_name: str = "default",
-        session_id: str | None = None,
-        k: int = 5,
-    ) -> list[Hit]:
-        """mem0's k best. A session (mem0's run) can be asked for; it cannot be left out."""
-        scope = {"user_id": user_id, "agent_id": app_name} | ({"run_id": session_id} if session_id else {})
-        found = self.memory.search(query, filters=scope, top_k=k)["results"]
-        return [Hit(row["score"], record_of(row), row["score"], 0.0, 0.0) for row in found]
-
-    def context(self, system: str, query: str, **_: object) -> str:
-        """Not offered."""
-        raise NotOffered("mem0 gives memories back and writes no prompt; it knows no confidence")
-
-    def memories(self, user_id: str, app_name: str = "default") -> list[MemoryRecord]:
-        """What mem0 lists for this user."""
-        scope = {"user_id": user_id, "agent_id": app_name}
-        found = self.memory.get_all(filters=scope, top_k=EVERYTHING)["results"]
-        return [record for record in map(record_of, found) if record.scope == "user"]
-
-    def forget_source(self, source_id: str, user_id: str, app_name: str = "default") -> object:
-        """Not offered."""
-        raise NotOffered("mem0 deletes by user, agent, run or id; it knows no source")
-
-    def forget_user(self, user_id: str, app_name: str = "default") -> int:
-        """mem0's delete_all; the number of memories it listed before."""
-        scope = {"user_id": user_id, "agent_id": app_name}
-        listed = self.memory.get_all(filters=scope, top_k=EVERYTHING, show_expired=True)["results"]
-        self.memory.delete_all(**scope)
-        return len(listed)
-
-    def close(self) -> None:
-        """Close mem0's client and what was started for it."""
-        self.memory.close()

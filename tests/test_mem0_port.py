@@ -17,6 +17,7 @@ import pytest
 from offline import Offline
 from pipeline import frozen, own_ids, said
 
+from benchmarks.systems import PlainMem0, mem0_client
 from course import acceptance
 from course.acceptance import NotOffered, accept
 from course.model_server import ModelServer, mem0_model
@@ -26,20 +27,19 @@ from memlab.records import Candidate, MemoryRecord, Source, SourceType
 from memlab.store import MemoryStore
 from solutions import mem0_port
 from solutions.extraction import ExtractionFailed, rule_extract
+from solutions.given.mem0_rows import conversations, cosine_of, rows
 from solutions.given.mem0_setup import load_mem0
-from solutions.mem0_client import build_memory, loud, read_memories
 from solutions.mem0_port import (
     Mem0Adapter,
-    PlainMem0,
     affected_memories,
+    build_memory,
     consolidate,
-    conversations,
-    cosine_of,
     holding,
+    loud,
     owned_row,
     owner_filter,
+    read_memories,
     records,
-    rows,
     supersede,
     topic_sweep,
 )
@@ -70,7 +70,7 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ANTHROPIC_API_KEY", raising=False)
         patch.delenv("ANTHROPIC_BASE_URL", raising=False)
-        built = build_memory(tmp_path_factory.mktemp(request.param), store=request.param)
+        built = mem0_client(tmp_path_factory.mktemp(request.param), store=request.param)
     with closing(built):
         yield built
 
@@ -221,7 +221,7 @@ def test_the_text_behind_a_thought_is_found_and_at_most_one_sampling_parameter_s
         requests.append(request)
         return THINKING
 
-    with closing(build_memory(tmp_path, model=thinking)) as memory:
+    with closing(mem0_client(tmp_path, thinking)) as memory:
         memory.add(said("I like tea."), user_id="u_ada")
         assert texts(memory.get_all(filters={"user_id": "u_ada"})) == ["Likes tea."]
         memory.llm.config.enable_sampling_parameters = None  # as mem0 comes
@@ -243,7 +243,7 @@ WRONG = [
 
 @pytest.mark.parametrize("reply", WRONG)
 def test_a_reply_that_cannot_be_read_raises_where_mem0_reports_no_facts(tmp_path: Path, reply: str) -> None:
-    with closing(build_memory(tmp_path, model=lambda request: reply)) as memory:
+    with closing(mem0_client(tmp_path, lambda request: reply)) as memory:
         if reply != '{"memory": ["tea"]}':  # the one that mem0 stumbles over by itself
             assert memory.add(said("I like tea."), user_id="u_ada") == {"results": []}
         with pytest.raises(Exception, match="LLM extraction failed") as failure:
@@ -268,13 +268,13 @@ def test_a_model_that_fails_is_not_taken_for_one_that_finds_nothing(tmp_path: Pa
     def broken(messages: list[dict[str, Any]]) -> list[Candidate]:
         raise ValueError("out of order")
 
-    memory = build_memory(tmp_path, model=mem0_model(broken))
+    memory = mem0_client(tmp_path, mem0_model(broken))
     with closing(memory), pytest.raises(Exception, match="out of order"):
         memory.add(said("I like tea."), user_id="u_ada")
 
 
 def test_the_adapters_own_extractor_is_the_model_that_mem0_is_configured_with(tmp_path: Path) -> None:
-    with closing(Mem0Adapter(build_memory(tmp_path))) as adapter:
+    with closing(Mem0Adapter(mem0_client(tmp_path))) as adapter:
         adapter.learn(said("I'm a vegetarian."), Source("user_explicit", "s1"), user_id="u_ada")
         [record] = adapter.memories("u_ada")
     assert (record.content, record.topic, record.sources[0].excerpt) == (
@@ -284,32 +284,51 @@ def test_the_adapters_own_extractor_is_the_model_that_mem0_is_configured_with(tm
     )
 
 
-def test_a_key_makes_the_model_live_and_leaves_the_embeddings_here(
+def test_without_a_server_a_key_makes_the_model_live_and_leaves_the_embeddings_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
     monkeypatch.setenv("MEMLAB_MODEL", "claude-opus-5-5")
-    with closing(build_memory(tmp_path / "live")) as memory:
-        assert memory.llm.client.base_url.host == "api.anthropic.com"
-        assert (memory.llm.client.api_key, memory.llm.config.model) == ("a-key", "claude-opus-5-5")
-        assert memory.embedding_model.client.base_url.host == "127.0.0.1"
-    with closing(build_memory(tmp_path / "local", model=lambda request: "")) as memory:
-        assert (memory.llm.client.base_url.host, memory.llm.client.api_key) == ("127.0.0.1", "offline")
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
     with ModelServer(lambda request: '{"memory": []}') as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        with closing(build_memory(tmp_path / "elsewhere")) as memory:
-            memory.add(said("I like tea."), user_id="u_ada")
-        assert len(server.requests) == 1
+        with closing(build_memory(tmp_path / "live", embeddings=server)) as memory:
+            assert memory.llm.client.base_url.host == "api.anthropic.com"
+            assert (memory.llm.client.api_key, memory.llm.config.model) == ("a-key", "claude-opus-5-5")
+            assert str(memory.embedding_model.client.base_url).startswith(server.url)
+        with closing(build_memory(tmp_path / "local", server=server)) as memory:
+            assert (memory.llm.client.base_url.host, memory.llm.client.api_key) == ("127.0.0.1", "offline")
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        with ModelServer(lambda request: '{"memory": []}') as elsewhere:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", elsewhere.url)
+            with closing(build_memory(tmp_path / "elsewhere", embeddings=server)) as memory:
+                memory.add(said("I like tea."), user_id="u_ada")
+            assert ["messages" in request for request in elsewhere.requests] == [True]
+
+
+def test_an_address_that_is_missing_is_named_before_anything_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match=r"server=None.*ANTHROPIC_API_KEY.*ANTHROPIC_BASE_URL"):
+        build_memory(tmp_path / "new")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    with pytest.raises(ValueError, match=r"embeddings=None.*they need an address too"):
+        build_memory(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_server_stays_open_for_who_started_it(tmp_path: Path) -> None:
+    with ModelServer(lambda request: "") as server:
+        build_memory(tmp_path, server=server).close()
+        socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), 1).close()
 
 
 ALL_OF_IT = """
 import sys
 from pathlib import Path
+from benchmarks.systems import mem0_client
 from memlab.records import Source
-from solutions.mem0_port import Mem0Adapter, build_memory
+from solutions.mem0_port import Mem0Adapter
 for store in ("chroma", "qdrant"):
-    adapter = Mem0Adapter(build_memory(Path(sys.argv[1]) / store, store=store))
+    adapter = Mem0Adapter(mem0_client(Path(sys.argv[1]) / store, store=store))
     adapter.memory.add([{"role": "user", "content": "I'm a vegetarian."}], user_id="u_ada")
     said = [{"role": "user", "content": "Call me Ada."}]
     adapter.learn(said, Source("user_explicit", "s1"), user_id="u_ada")
@@ -337,13 +356,13 @@ def test_mem0_imported_with_its_telemetry_on_is_refused(
 
     monkeypatch.setattr(telemetry, "MEM0_TELEMETRY", True)
     with pytest.raises(RuntimeError, match="restart the kernel"):
-        build_memory(tmp_path)
+        mem0_client(tmp_path)
 
 
 @pytest.mark.parametrize("store", STORES)
 def test_closing_stops_what_was_started_and_the_folder_opens_again(tmp_path: Path, store: Any) -> None:
     for written in (0, 1):
-        with closing(build_memory(tmp_path, store=store)) as memory:
+        with closing(mem0_client(tmp_path, store=store)) as memory:
             port = memory.embedding_model.client.base_url.port
             assert len(rows(memory, {"user_id": "u_ada"})) == written
             memory.add("Likes tea.", user_id="u_ada", infer=False)
@@ -377,6 +396,7 @@ REFUSED = [
     ({"user_id": "u_ada", "topic": "*"}, "topic='\\*'"),
     ({"user_id": "u_ada", "AND": "x"}, "AND="),
     ({"user_id": "u_ada", "$or": "x"}, r"\$or="),
+    ({"user_id": "u_ada", "agent_id": "bakery"}, "agent_id="),
     ({"user_id": "u_ada", "topic": {"ne": "x"}}, "topic="),
     ({"user_id": "u ada"}, "user_id='u ada'"),
     ({"user_id": ""}, "user_id=''"),
@@ -672,7 +692,7 @@ def test_a_reply_with_a_topic_that_mem0_cannot_ask_for_is_refused_before_anythin
 
 
 def test_revoking_a_source_revives_what_it_displaced_and_leaves_no_byte_of_it(tmp_path: Path) -> None:
-    with closing(build_memory(tmp_path)) as memory:
+    with closing(mem0_client(tmp_path)) as memory:
         told = Told(memory, "u_ada")
         told("s1", "I'm a vegetarian.")
         told("t1", "I live in Quarkhausen.", kind="tool_output")
@@ -729,7 +749,7 @@ def test_a_revocation_that_was_killed_is_completed_by_that_of_another_source(
             told.adapter.forget_source("s2", ada)
     told.adapter.forget_source("s1", ada)
     assert own_ids(told.record(VEGETARIAN)) == ["s3"]
-    assert [c.source.source_id for c in conversations(memory, user_id=ada)] == ["s3"]
+    assert [c.source.source_id for c in conversations(memory, owner_filter(ada))] == ["s3"]
 
 
 @pytest.mark.parametrize("forget", ["forget_source", "forget_user"])
@@ -761,14 +781,14 @@ def test_killed_before_the_last_step_of_a_rewriting_nobody_loses_a_memory(
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    with closing(build_memory(tmp_path)) as memory:
+    with closing(mem0_client(tmp_path)) as memory:
         Mem0Adapter(memory).remember("Likes tea.", user_id="u_bo")
         Mem0Adapter(memory).remember("Likes rum.", user_id="u_ada")
         with monkeypatch.context() as patch:
             patch.setattr(Collection, "modify", killed)
             with pytest.raises(KeyboardInterrupt):
                 Mem0Adapter(memory).forget_user("u_ada")
-    with closing(build_memory(tmp_path)) as memory:
+    with closing(mem0_client(tmp_path)) as memory:
         adapter = Mem0Adapter(memory)
         assert [record.content for record in adapter.memories("u_bo")] == ["Likes tea."]
         adapter.forget_user("u_ada")
@@ -779,7 +799,7 @@ def test_killed_before_the_last_step_of_a_rewriting_nobody_loses_a_memory(
 @pytest.mark.parametrize("store", STORES)
 def test_what_delete_all_leaves_is_gone_after_the_adapters_forget_user(tmp_path: Path, store: Any) -> None:
     """mem0ai/mem0 #6512, #3928, #3746: no byte of hers, and Bo's untouched."""
-    with closing(build_memory(tmp_path, store=store)) as memory:
+    with closing(mem0_client(tmp_path, store=store)) as memory:
         memory.add(said("I'm a vegetarian. Ask in Quarkhausen."), user_id="u_ada")
         memory.add(said("Call me Bo."), user_id="u_bo")
         memory.delete_all(user_id="u_ada")
@@ -826,7 +846,7 @@ def test_ids_that_mem0_escapes_in_its_messages_are_found_there(memory: Any) -> N
 
 
 def test_a_secret_is_neither_remembered_nor_kept_in_the_conversation(tmp_path: Path) -> None:
-    with closing(build_memory(tmp_path)) as memory:
+    with closing(mem0_client(tmp_path)) as memory:
         Told(memory, "u_ada")("s1", "Call me Ada. The db password is hunter2.")
         with pytest.raises(ValueError, match="write gate"):
             Mem0Adapter(memory).remember("The db password is hunter2.", user_id="u_ada")
@@ -851,9 +871,7 @@ def test_the_adapter_passes_the_rows_that_its_store_takes_part_in_on_qdrant_too(
     """On Chroma all rows are tried, by `python -m benchmarks.systems`; the tests above try both stores."""
     rows_of_the_store = ("retrieval", "revocation", "expiry", "erasure", "isolation")
     monkeypatch.setattr(acceptance, "ABILITIES", rows_of_the_store)
-    report = accept(
-        lambda folder, extract: Mem0Adapter(build_memory(folder, store="qdrant"), extract=extract)
-    )
+    report = accept(lambda folder, extract: Mem0Adapter(mem0_client(folder, store="qdrant"), extract=extract))
     assert report.passed, report
     assert [result.ability for result in report.results] == list(rows_of_the_store)
 

@@ -20,6 +20,7 @@ from chromadb.api import ClientAPI
 from hostile import FLOODS, LISTED, mixtures
 from pipeline import said
 
+from benchmarks.systems import mem0_client
 from course.model_server import ModelServer, mem0_model
 from course.pictures.lineage import belief
 from course.pictures.time_slider import decay_curves
@@ -50,8 +51,8 @@ from solutions.chroma_tools import (
     where_all,
 )
 from solutions.extraction import ExtractionFailed, rule_extract
-from solutions.mem0_client import build_memory, read_memories
-from solutions.mem0_port import Mem0Adapter, conversations, owner_filter, records, rows
+from solutions.given.mem0_rows import conversations, rows
+from solutions.mem0_port import Mem0Adapter, owner_filter, read_memories, records
 from solutions.policy_store import PolicyStore
 from solutions.retrieval import Hit, Weights
 
@@ -388,7 +389,7 @@ def mem0(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem0Adapter]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MEMLAB_MODEL"):
             patch.delenv(name, raising=False)
-        built = build_memory(tmp_path_factory.mktemp("mem0"))
+        built = mem0_client(tmp_path_factory.mktemp("mem0"))
     with closing(Mem0Adapter(built, extract=rule_extract)) as adapter:
         adapter.remember("Likes rye.", user_id="u_other")
         yield adapter
@@ -422,7 +423,7 @@ def test_mem0_learns_what_stands_before_a_hostile_text_and_keeps_all_that_was_sa
         if refused(lambda u=user_id, t=talk, s=source: mem0.learn(t, s, user_id=u), "content", "text"):
             assert rows(mem0.memory, {"user_id": user_id}) == []
         else:
-            [kept] = conversations(mem0.memory, user_id=user_id)
+            [kept] = conversations(mem0.memory, owner_filter(user_id))
             assert len(kept.messages) == 1
 
 

@@ -60,8 +60,8 @@ LEFT_OUT = {
     "solutions.chroma_tools": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.chroma_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.policy_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
-    "solutions.mem0_client": "takes folders and replies; fewer texts, in test_hostile_stores.py",
-    "solutions.mem0_port": "fewer texts, in test_hostile_stores.py; PlainMem0 errs as mem0 does",
+    "solutions.mem0_port": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
+    "solutions.given.mem0_rows": "the port calls it, whose texts stand in test_hostile_stores.py",
 }
 """Modules and functions that no text of a user or a model reaches, or not here; and why."""
 
