@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memlab import clock
 from memlab.embedding import STOPWORDS, words
 from memlab.engine.blocks import Matches
-from memlab.records import PINNED, MemoryRecord, check_kind, check_number
+from memlab.records import PINNED, MemoryRecord, check_kind, check_number, check_whole, one_of
 from memlab.store import DEFAULT_SCOPES, MemoryStore
 
 SATURATION, LENGTH_PENALTY = 1.2, 0.75
@@ -32,6 +32,8 @@ A half serves raw turns of long dialogues; with a good model on short memories, 
 
 CONTRACTED = frozenset({"d", "ll", "m", "re", "s", "t", "ve"})
 """What `words` leaves of "what's" or "don't" after the apostrophe; "user's" must not match "what's"."""
+
+UNTELLING = STOPWORDS | CONTRACTED
 
 Relevance = Literal["vector", "hybrid"]
 Array = NDArray[np.floating[Any]]
@@ -79,6 +81,13 @@ class Hit:
     def pinned(self) -> bool:
         """True when the memory is shown whatever its score is."""
         return self.importance >= PINNED
+
+
+def as_hits(matches: Matches, scores: Array) -> list[Hit]:
+    """The memories behind `matches`, in their order, each with its score and the three parts of it."""
+    columns = (scores, matches.relevance, recency(matches), matches.importance)
+    rows = zip(matches.records(range(len(matches))), *(column.tolist() for column in columns), strict=True)
+    return [Hit(score, record, *parts) for record, score, *parts in rows if record is not None]
 
 
 def recency(matches: Matches) -> Array:
@@ -137,7 +146,8 @@ def keyword_scores(query: str, texts: Sequence[str]) -> Array:
     """
     documents = [keywords(text) for text in texts]
     lengths = np.array([len(document) for document in documents], np.float64)
-    penalty = 1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / max(lengths.mean() if texts else 0.0, 1e-9)
+    mean = lengths.mean() if lengths.any() else 1.0  # without a keyword anywhere there is nothing to compare
+    penalty = 1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / mean
     scores = np.zeros(len(texts))
     for word in dict.fromkeys(keywords(query)):
         counts = np.array([document.count(word) for document in documents], np.float64)
@@ -154,7 +164,7 @@ def keywords(text: str) -> list[str]:
     >>> keywords("The user's mother likes tea.")
     ['mother', 'likes', 'tea']
     """
-    return [word for word in words(text) if word not in STOPWORDS | CONTRACTED]
+    return [word for word in words(text) if word not in UNTELLING]
 
 
 def hybrid_relevance(cosines: Array, by_keyword: Array, *, share: float = KEYWORD_SHARE) -> Array:
@@ -182,8 +192,7 @@ def recall_at_k(ranked: Sequence[str], relevant: Collection[str], k: int) -> flo
         raise ValueError("relevant is empty, so recall is undefined; leave such questions out of the mean")
     if isinstance(relevant, str):  # its letters would be taken for ids
         raise TypeError(f"relevant={relevant!r} is one id; pass a set of ids")
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ValueError(f"k={k!r} is not a whole number of 1 or more; pass e.g. k=3")
+    check_whole("k", k, least=1)
     return len(set(ranked[:k]) & set(relevant)) / len(set(relevant))
 
 
@@ -239,21 +248,13 @@ def retrieve(
     """
     check_kind("store", store, MemoryStore)
     check_kind("weights", weights, Weights)
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ValueError(f"k={k!r} is not a whole number of 0 or more; pass e.g. k=5")
-    if relevance not in ("vector", "hybrid"):
-        raise ValueError(f"relevance={relevance!r} is not known; pass 'vector' or 'hybrid'")
+    check_whole("k", k)
+    one_of("relevance", relevance, ("vector", "hybrid"))
     with store.snapshot():  # or what is ranked could be superseded before it is read
         matches = store.search(query, user_id, app_name, scopes, session_id, as_of=as_of)
         if relevance == "hybrid":
-            by_keyword = np.asarray(keyword_scores(query, matches.contents()), np.float64)
+            by_keyword = keyword_scores(query, matches.contents())
             matches = replace(matches, relevance=hybrid_relevance(matches.relevance, by_keyword))
         scores = blended_score(matches, weights)
         best = pins_first(scores, matches.importance, k)
-        return _hits(matches.take(best), scores[best])
-
-
-def _hits(matches: Matches, scores: Array) -> list[Hit]:
-    columns = (scores, matches.relevance, recency(matches), matches.importance)
-    rows = zip(matches.records(range(len(matches))), *(column.tolist() for column in columns), strict=True)
-    return [Hit(score, record, *parts) for record, score, *parts in rows if record is not None]
+        return as_hits(matches.take(best), scores[best])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course.lessons.lesson_05 import (
+from course.lessons.retrieval_measures import (
     STANDARD,
     best_mix,
     gain,
