@@ -26,7 +26,7 @@ from pathlib import Path
 import nbformat
 
 from course.desk.build import write
-from course.desk.trial import sentence
+from course.desk.engine import sentence
 from course.lesson import ROOT, Cell, Notebook, exercise_of, read
 
 UNPACK = (
