@@ -2,7 +2,7 @@
 
 It takes a factory, makes itself empty systems, and tries them. It imports no answer and no product.
 
-    python -m course.acceptance my_memory.py
+    python -m course.acceptance mine
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import shorten
+from types import ModuleType
 from typing import Any, Literal, Protocol, cast, get_args
 
 from course.pictures.views import MARK, Rich, Table
@@ -131,7 +132,7 @@ class Result:
     reason: str = ""
 
 
-# --- what a row works with --------------------------------------------------------------------------
+# --- what a row works with --------------------------------------------------------------------------------
 
 ADA, BO, APP = "u_ada", "u_bo", "default"
 PROMPT = "You are a concierge."
@@ -298,7 +299,7 @@ def files_with(folder: Path, text: str) -> list[str]:
     return sorted(file.name for file in files if text.encode() in file.read_bytes())
 
 
-# --- the six abilities ------------------------------------------------------------------------------
+# --- the six abilities ------------------------------------------------------------------------------------
 
 VEGETARIAN = fact("The user follows a vegetarian diet.", "diet")
 FISH = fact("The user eats fish again.", "diet")
@@ -590,7 +591,7 @@ def _try_what_it_touched(memory: Trial) -> None:
     require(not (rested and kept), "a memory keeps the confidence that a revoked source gave it")
 
 
-# --- the six policies -------------------------------------------------------------------------------
+# --- the six policies -------------------------------------------------------------------------------------
 
 HOSTILE = {
     "a card number in full-width digits": "Pays with ４１１１ １１１１ １１１１ １１１１.",
@@ -862,7 +863,7 @@ def _require_no_seat(memory: Trial, asker: dict[str, str], *refusals: type[Excep
             require(not seen, f"a session's memory is seen with {asker or 'no session named'}")
 
 
-# --- running it -------------------------------------------------------------------------------------
+# --- running it -------------------------------------------------------------------------------------------
 
 Row = Callable[[Bench], None]
 ROWS: dict[str, Row] = {
@@ -1011,24 +1012,45 @@ def _plain_markdown(text: str) -> str:
     return re.sub(r"([\\*_<>\[\]|])", r"\\\1", text)
 
 
-# --- in a terminal ----------------------------------------------------------------------------------
+# --- in a terminal ----------------------------------------------------------------------------------------
 
 
 def load_factory(path: Path) -> Factory:
     """The factory that a Python file defines: `open_system(folder, extract)`, or a class `MemorySystem`.
 
+    Of a package such as mine/, its module memory_system does.
+
     The class is called as MemorySystem(store), with extract=… when the suite scripts the extractor. Raises
     ValueError for a file that cannot be run or that defines neither.
     """
+    if path.is_dir() and (path / "memory_system.py").is_file():
+        return _factory(_in_package(path.resolve()), path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ValueError(f"{path} is no Python file; pass e.g. my_memory.py")
+        raise ValueError(f"{path} is no Python file, nor a package with a memory_system.py; pass e.g. mine")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise ValueError(f"{path} cannot be run: {sentence(error, path.parent)}; mend it first") from error
+    return _factory(module, path)
+
+
+def _in_package(path: Path) -> ModuleType:
+    """The module memory_system of the package at `path`, fresh: another of that name may be loaded."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == path.name]:
+        del sys.modules[name]
+    sys.path.insert(0, str(path.parent))
+    try:
+        return importlib.import_module(f"{path.name}.memory_system")
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{path} cannot be run: {sentence(error, path.parent)}; mend it first") from error
+    finally:
+        sys.path.remove(str(path.parent))
+
+
+def _factory(module: ModuleType, path: Path) -> Factory:
     if callable(opening := getattr(module, "open_system", None)):
         return cast(Factory, opening)
     made: Any = getattr(module, "MemorySystem", None)
@@ -1045,7 +1067,11 @@ def load_factory(path: Path) -> Factory:
 def main(arguments: list[str] | None = None) -> int:
     """Run the suite on a file; 0 when it passes, 1 when it does not, 2 with the reason when it cannot run."""
     parser = argparse.ArgumentParser(prog="python -m course.acceptance", description=__doc__)
-    parser.add_argument("file", type=Path, help="a Python file that defines MemorySystem or open_system")
+    parser.add_argument(
+        "file",
+        type=Path,
+        help="a Python file that defines MemorySystem or open_system, or a package such as mine/",
+    )
     options = parser.parse_args(arguments)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not know every letter

@@ -311,13 +311,15 @@ def test_work_is_carried_from_an_older_folder_which_does_not_change(course: Cour
     new = unpacked(course, lambda cells: cells["01-recap"].update(source="A new recap."))
     shutil.rmtree(course.clone / ".git")
     (course.clone / "my_memory.py").write_text("mine")
+    (course.clone / "mine").mkdir()
+    (course.clone / "mine" / "memory_system.py").write_text("mine")
     (course.clone / "notebooks" / "scratch.ipynb").write_text("{}")
     before = {file: file.read_bytes() for file in course.clone.rglob("*") if file.is_file()}
     assert main(["--from", str(course.clone)], new) == 0
     assert {file: file.read_bytes() for file in course.clone.rglob("*") if file.is_file()} == before
     assert_the_work_is_there(new / "notebooks" / NAME)
     assert sources(new / "notebooks" / NAME)["01-recap"] == "A new recap."
-    assert (new / "my_memory.py").read_text() == "mine"
+    assert (new / "my_memory.py").read_text() == (new / "mine" / "memory_system.py").read_text() == "mine"
     assert (new / "notebooks" / "scratch.ipynb").exists()
     assert sources(new / "notebooks" / OTHER) == sources(course.origin / "notebooks" / OTHER)
 

@@ -428,7 +428,7 @@ def _shell(notebook: Notebook) -> Any:
 
         def showtraceback(self, *_: object, **__: object) -> None: ...
 
-        showsyntaxerror = showindentationerror = showtraceback
+        showsyntaxerror = showindentationerror = enable_gui = showtraceback
 
     shell: Any = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     pager: Any = page

@@ -152,7 +152,9 @@ def global_names(text: str) -> tuple[set[str], set[str]] | None:
         for step in dis.get_instructions(code):
             if step.opname in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"):
                 used.add(step.argval)
-            elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
+            elif step.opname == "STORE_GLOBAL" or (
+                step.opname == "STORE_NAME" and code.co_name == "<module>"
+            ):
                 defined.add(step.argval)
     return used, defined
 

@@ -32,7 +32,8 @@ from course.lesson import ROOT, Cell, Notebook, exercise_of, read
 UNPACK = (
     "unpack the new course into a folder beside this one, and there run: make update FROM=path/to/this/folder"
 )
-
+TAKEN_HOME = ("mine", "my_memory.py")
+"""What `make mine` wrote, in this edition and the one before."""
 
 DIFF = ("diff", "--name-only", "--no-renames", "-z")
 """Both names of a file that the course renamed: git must be free to remove the old one."""
@@ -220,10 +221,18 @@ def bring(old: Path, root: Path = ROOT) -> list[str]:
         else:
             shutil.copy2(file, target)
             said.append(f"notebooks/{file.name}: copied; the course has none of this name")
-    if (old / "my_memory.py").exists() and not (root / "my_memory.py").exists():
-        shutil.copy2(old / "my_memory.py", root / "my_memory.py")
-        said.append("my_memory.py: copied")
-    return said
+    return said + [f"{name}: copied" for name in TAKEN_HOME if _copied(old / name, root / name)]
+
+
+def _copied(old: Path, new: Path) -> bool:
+    """Copy what the learner took home, unless there is one here."""
+    if not old.exists() or new.exists():
+        return False
+    if old.is_dir():
+        shutil.copytree(old, new)
+    else:
+        shutil.copy2(old, new)
+    return True
 
 
 def _carried_from(old: Path, mine: Path, target: Path) -> Iterator[str]:
