@@ -249,6 +249,19 @@ def test_a_notebook_that_the_course_renamed_is_put_aside_and_named(course: Cours
     assert (course.clone / "notebooks" / "01_vectors.ipynb").exists()
 
 
+def test_work_follows_a_notebook_that_the_course_renamed(course: Course, tmp_path: Path) -> None:
+    shutil.copytree(course.clone, tmp_path / "kept")
+    for folder in ("notebooks", "solutions"):
+        git(course.origin, "mv", f"{folder}/{NAME}", f"{folder}/01_vectors.ipynb")
+    git(course.origin, "commit", "-q", "-m", "Renamed")
+    said = "\n".join(update(course.clone))
+    assert f"notebooks/{NAME} is now notebooks/01_vectors.ipynb. " in said
+    assert_the_work_is_there(course.clone / "notebooks" / "01_vectors.ipynb")
+    shutil.copytree(course.origin, tmp_path / "new")
+    assert f"notebooks/{NAME} is now notebooks/01_vectors.ipynb" in bring(tmp_path / "kept", tmp_path / "new")
+    assert_the_work_is_there(tmp_path / "new" / "notebooks" / "01_vectors.ipynb")
+
+
 def test_a_copied_stub_does_not_take_the_answers_place() -> None:
     new = read(ROOT / "notebooks" / NAME)
     mine = copy.deepcopy(new)

@@ -115,9 +115,10 @@ def gather(
 ) -> Gathered:
     """Write the package `path` (mine/) from the learner's `notebooks`; what stands in it, and why.
 
-    limit: seconds for the check of one answer. Raises LessonError when there is nothing to gather from.
+    path: its folder; a ".py" at the end is dropped. limit: seconds for the check of one answer. Raises
+    LessonError when there is nothing to gather from.
     """
-    notebooks, path = notebooks or root / "notebooks", (path or root / "mine").resolve()
+    notebooks, path = notebooks or root / "notebooks", (path or root / "mine").resolve().with_suffix("")
     if not path.name.isidentifier() or path.name in ("solutions", "course", "memlab"):
         raise LessonError(f"--to {path.name}: a package needs a name of letters of its own, such as mine")
     workshop = Workshop(root, path.name, limit)
