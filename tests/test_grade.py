@@ -20,6 +20,7 @@ from nbformat.v4 import new_code_cell
 from course.desk import grade
 from course.desk.build import solve, write
 from course.desk.grade import Grade, Limits, main, summary, table
+from course.desk.engine import Engine
 from course.desk.hand_in import (
     HandIn,
     NothingHandedIn,
@@ -444,6 +445,7 @@ def test_interrupted_it_prints_and_writes_what_was_graded(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(grade, "grade_all", interrupted)
+    monkeypatch.setattr(grade, "shared", Engine)  # it is closed
     assert main([str(tmp_path / NAME), "--csv", str(tmp_path / "all.csv")]) == 130
     assert "\\x1b[2JDivide.\\u202e" in capsys.readouterr().out
     assert "Divide." in (tmp_path / "all.csv").read_text(encoding="utf-8")

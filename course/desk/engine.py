@@ -127,14 +127,17 @@ class Engine:
         self._command, self._forks = list(command), forks
         self._parent: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._lock = threading.Lock()
+        self._lock, self._over = threading.Lock(), False
 
     def session(self, folder: Path, lesson: str = "") -> Session:
         """A fresh session that works in `folder`, with the checks of `lesson` ("04"). Raises NoStart."""
+        if self._over:
+            raise NoStart("the engine was stopped")
         return Session(self, folder, lesson)
 
     def close(self) -> None:
-        """End the process behind the sessions, and all of them."""
+        """End the process behind the sessions, and all of them; no more are opened."""
+        self._over = True
         if self._control is not None and self._parent is not None:
             self._control.close()  # at which it kills its children and goes
             self._parent.wait()
