@@ -15,7 +15,7 @@ NOT_ON_SERVER := $(addprefix nbgrader.server_extensions.,formgrader validate_ass
 help:
 	@echo "make lab        open the workbook in JupyterLab"
 	@echo "make demo       run the finished memory system in the terminal"
-	@echo "make mine       gather your own memory system into my_memory.py, and try it; FORCE=1 over an edited one"
+	@echo "make mine       gather your own memory system into mine/, and try it; what you edited there stays"
 	@echo "make compare    try SQLite, Chroma and mem0 with the acceptance suite"
 	@echo "make test       style, types, tests and doctests (needs a browser; fetches one if there is none)"
 	@echo "make notebooks  write and run the solved notebooks, and what the README prints"
@@ -44,8 +44,8 @@ compare: $(READY)
 	@"$(PY)" -m benchmarks.systems
 
 mine: $(READY)
-	@"$(PY)" -m course.desk.mine $(if $(FORCE),--force)
-	@"$(PY)" -m course.acceptance my_memory.py
+	@"$(PY)" -m course.desk.mine
+	@"$(PY)" -m course.acceptance mine
 
 notebooks: $(READY)
 	"$(PY)" -m course.desk.build

@@ -94,6 +94,11 @@ def checks(notebook: Notebook) -> Iterator[Check]:
             yield Check(str(ast.literal_eval(call.args[0])), index, names)
 
 
+def defined(module: str, root: Path = ROOT) -> dict[str, ast.stmt]:
+    """What a module of the repository defines at its top, by name. Raises LessonError."""
+    return _module(root, module)[1]
+
+
 def answer(exercise: Exercise, root: Path = ROOT) -> tuple[str, Definition]:
     """The source of the answer's module and the node of the answer in it. Raises LessonError."""
     source, nodes = _module(root, exercise.module)

@@ -1,24 +1,24 @@
-"""Runs a lesson's cells in a fresh process and says which of them did what they must not.
-
-In-process IPython in place of a kernel: one run for each exercise has to be cheap.
-"""
+"""Runs a lesson's cells in a fresh process and says which of them did what they must not."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import atexit
+import os
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from offline import Offline, isolated
 
-from course.lesson import Exercise, checks, exercises, place
+from course.desk.engine import Engine
+from course.lesson import ROOT, Exercise, checks, exercises, place
 
-CHILD = Path(__file__).with_name("lesson_child.py")
+LIMIT = 300.0
+"""Seconds for a whole lesson."""
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,47 @@ class Outcome:
     message: str = ""
 
 
+@dataclass(frozen=True)
+class Room:
+    """An engine without a network, and what notes who asked for one."""
+
+    engine: Engine
+    offline: Offline
+    folder: tempfile.TemporaryDirectory[str]
+
+
+@cache
+def room() -> Room:
+    """One for all lessons: what is heavy loads once."""
+    folder = tempfile.TemporaryDirectory()
+    offline = Offline(Path(folder.name, "offline"))
+    ours = offline.environment()
+    kept = {name: ours[name] for name in ("PYTHONPATH", "MPLCONFIGDIR")}
+    kept["PYTHONPATH"] += f"{os.pathsep}{ROOT}"
+    engine = Engine(kept, isolated())
+    atexit.register(engine.close)
+    return Room(engine, offline, folder)
+
+
 def run(notebook: Any, folder: Path) -> list[Outcome]:
     """Run every code cell in order in a process of its own, going on after errors.
 
     The process finds no network and an empty home folder, and must leave both alone.
     """
     cells = [(index, cell.source) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    with tempfile.TemporaryDirectory() as scratch:
-        given, answer = Path(scratch, "cells.json"), Path(scratch, "outcomes.json")
-        given.write_text(json.dumps(cells), encoding="utf-8")
-        offline = Offline(Path(scratch, "offline"))
-        env = offline.environment(MPLBACKEND="agg", IPYTHONDIR=scratch, PYTHONHASHSEED="0")
-        command = [*isolated(), sys.executable, str(CHILD), str(given), str(answer)]
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr[-2000:]
-        problems = list(offline.problems())
-        assert not problems, "\n".join(problems)
-        return [Outcome(**outcome) for outcome in json.loads(answer.read_text(encoding="utf-8"))]
+    outcomes, until = [], time.monotonic() + LIMIT
+    offline = room().offline
+    offline.log.write_text("", encoding="utf-8")
+    with room().engine.session(folder) as session:
+        for index, source in cells:
+            outcome = session.run(source, until - time.monotonic())
+            assert not outcome.late, f"cell {index + 1} was still running after {LIMIT:g} s in all"
+            outcomes.append(Outcome(index, outcome.error, outcome.status, outcome.message))
+        left = [f"left in the home folder: {path.relative_to(session.home)}"
+                for path in sorted(session.home.rglob("*"))]  # fmt: skip
+    problems = [*offline.problems(), *left]
+    assert not problems, "\n".join(problems)
+    return outcomes
 
 
 def with_what_it_calls(exercise: Exercise, all_exercises: Sequence[Exercise]) -> set[str]:

@@ -155,6 +155,20 @@ def test_checking_names_missing_orphaned_and_unexecuted_notebooks(
     assert "(imports): was not executed" in capsys.readouterr().err
 
 
+def test_a_notebook_that_breaks_a_rule_is_not_built_and_its_cell_is_named(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook = tiny()
+    BROKEN["stub runs on"][0](notebook)
+    write(notebook, root / "notebooks" / NAME)
+    assert main([], root) == 1
+    said = capsys.readouterr().err
+    assert f"{NAME} cell" in said
+    assert "(double-stub)" in said
+    assert f"solutions/{NAME} was not written" in said
+    assert not (root / "solutions" / NAME).exists()
+
+
 def test_a_failing_cell_stops_the_build_and_is_named(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     notebook = tiny()
     replace("double-demo", "21", "'a'")(notebook)

@@ -6,28 +6,33 @@ import builtins
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell
 
 from course.desk import grade
 from course.desk.build import solve, write
-from course.desk.grade import (
-    Grade,
-    GradeError,
+from course.desk.engine import Engine
+from course.desk.grade import Grade, Limits, main, summary, table
+from course.desk.hand_in import (
     HandIn,
-    Limits,
+    NothingHandedIn,
     course,
     gathered,
+    given,
+    global_names,
     hand_ins,
-    main,
-    summary,
-    table,
+    home,
+    plain,
+    recognised,
+    tasks,
 )
 from course.lesson import ROOT, exercises, read
 
@@ -36,6 +41,7 @@ LESSON = read(ROOT / "notebooks" / NAME)
 KEPT = ("01-setup", "01-texts")
 SOLVED = solve(LESSON, NAME)
 ANSWERS = {e.id: SOLVED.cells[e.index].source for e in exercises(LESSON, NAME)}
+TRIGRAMS_SOURCE = next(iter(ANSWERS.values()))
 TRIGRAMS, BUCKET, COSINE, WORDS, EMBED = ANSWERS
 
 
@@ -201,7 +207,7 @@ def test_a_file_that_is_not_graded_is_named(graded: Graded) -> None:
 
 
 def test_a_cell_nested_too_deeply_for_python_is_left_to_the_kernel() -> None:
-    assert grade._names("x=" + "-" * 60_000 + "1") is None
+    assert global_names("x=" + "-" * 60_000 + "1") is None
 
 
 def test_a_sentence_of_megabytes_is_cut_and_a_name_that_is_no_text_spelt_out(
@@ -219,6 +225,8 @@ def test_a_sentence_of_megabytes_is_cut_and_a_name_that_is_no_text_spelt_out(
 @pytest.mark.parametrize(
     ("files", "said"),
     [
+        (["01_embeddings - Ada L.ipynb", "01_embeddings - Bo D.ipynb"], r"Ada.* and .*Bo.*two learners'"),
+        ([f"ada_{NAME}", "bo_02_records_and_store.ipynb"], r"ada_.* and bo_.*two learners'"),
         ([NAME, f"ada/{NAME}", f"bo/{NAME}"], r"beside folders that have notebooks too \(ada, bo\).*move it"),
         ([f"ada_{NAME}", f"bo_{NAME}"], r"ada_.* and bo_.*two learners'.*a folder of their own"),
     ],
@@ -229,7 +237,7 @@ def test_a_folder_of_several_learners_is_not_taken_for_one(
     for file in files:
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text("{}")
-    with pytest.raises(GradeError, match=said):
+    with pytest.raises(NothingHandedIn, match=said):
         hand_ins(tmp_path)
 
 
@@ -237,7 +245,7 @@ def test_two_files_named_for_one_notebook_are_refused(tmp_path: Path) -> None:
     files = [tmp_path / f"{who}_{NAME}" for who in ("ada", "bo")]
     for file in files:
         file.write_text("{}")
-    with pytest.raises(GradeError, match="grade one at a time"):
+    with pytest.raises(NothingHandedIn, match="grade one at a time"):
         gathered(files)
 
 
@@ -246,6 +254,10 @@ def test_the_summary_names_what_stops_most() -> None:
     rows = [Grade(name, "01", COSINE, "failed", text) for name, text in zip("abcd", said, strict=True)]
     rows.append(Grade("e", "01", COSINE, "passed", "6 cases passed"))
     assert summary(rows, 200).splitlines()[1] == f"{COSINE}  1 of 5  2 × failed: Divide by both lengths."
+    rows += [Grade(name, "01", COSINE, "missing", f"{NAME} was not handed in.") for name in "fgh"]
+    rows += [Grade("i", "01", COSINE, "not yet", "")]
+    said = summary(rows, 200).splitlines()[1]
+    assert said == f"{COSINE}  1 of 9 (4 not begun)  2 × failed: Divide by both lengths."
 
 
 def test_a_row_fits_its_line_and_hides_what_a_passed_check_counted() -> None:
@@ -292,9 +304,9 @@ def test_of_the_courses_cells_only_those_run_that_the_learners_use() -> None:
 @pytest.mark.parametrize("name", course())
 def test_what_an_answer_uses_is_defined_in_the_cells_that_the_grader_runs(name: str) -> None:
     code = {i: c.source for i, c in enumerate(read(ROOT / "solutions" / name).cells) if c.cell_type == "code"}
-    kept = grade._needed(code, frozenset(grade.given(name).values()))
+    kept = grade._needed(code, frozenset(given(name).values()))
     defined, used = set[str](), set[str]()
-    for found in filter(None, map(grade._names, kept.values())):
+    for found in filter(None, map(global_names, kept.values())):
         used |= found[0] - defined - set(dir(builtins))
         defined |= found[1]
     assert used - defined == set()
@@ -303,7 +315,7 @@ def test_what_an_answer_uses_is_defined_in_the_cells_that_the_grader_runs(name: 
 def test_every_solved_notebook_is_known_to_the_grader_with_all_its_exercises() -> None:
     for name in course():
         ids = [e.id for e in exercises(read(ROOT / "notebooks" / name), name)]
-        assert [task.id for task in grade.tasks(name)] == ids
+        assert [task.id for task in tasks(name)] == ids
 
 
 @pytest.mark.parametrize(
@@ -337,15 +349,113 @@ def test_bad_arguments_are_refused_with_the_way_out(
 
 def test_notebooks_named_one_by_one_are_one_learners(tmp_path: Path) -> None:
     files = [notebook(tmp_path / "ada" / NAME), tmp_path / "ada" / "02_records_and_store.ipynb"]
-    files[1].write_bytes(files[0].read_bytes())
+    shutil.copyfile(ROOT / "notebooks" / files[1].name, files[1])
     expected = {file.name: file for file in files}
     assert gathered(files) == [HandIn("ada", expected)]
 
 
-def test_copies_and_checkpoints_are_not_graded(tmp_path: Path) -> None:
-    for name in ("01_embeddings-Copy1.ipynb", ".ipynb_checkpoints/01_embeddings-checkpoint.ipynb"):
+@pytest.mark.parametrize(
+    "name",
+    ["01_embeddings-Copy1.ipynb", "01_Embeddings.ipynb", "Aufgabe 1 final.ipynb", "a.IPYNB", "a.ipynb.json"],
+)
+def test_a_file_is_the_notebook_that_is_in_it_whatever_its_name(name: str, tmp_path: Path) -> None:
+    path = notebook(tmp_path / "ada" / name)
+    assert hand_ins(tmp_path / "ada")[0].notebooks == {NAME: path}
+    assert hand_ins(path)[0].notebooks == {NAME: path}
+
+
+def test_without_marks_and_ids_what_a_file_defines_tells_its_notebook(tmp_path: Path) -> None:
+    path = notebook(tmp_path / "mine.ipynb", edit_as_cy_did)
+    assert recognised(path) == NAME
+    notebook(path, edit_as_cy_did, trigrams="", bucket="", cosine="", words="")
+    assert recognised(path) is None
+
+
+def test_of_two_files_that_are_one_notebook_the_one_with_more_answers_counts(tmp_path: Path) -> None:
+    names = (NAME, "01_embeddings-Copy1.ipynb", "Aufgabe 1.ipynb", "checked/01_embeddings.ipynb")
+    empty, copy, half, below = (tmp_path / "ada" / name for name in names)
+    shutil.copyfile(ROOT / "notebooks" / NAME, notebook(empty))
+    [notebook(path) for path in (copy, below)]
+    notebook(half, trigrams=STUB)
+    [hand_in] = hand_ins(tmp_path)
+    assert hand_in.notebooks == {NAME: below}  # as many answers as the copy, and the exact name
+    assert set(hand_in.passed_over) == {empty, copy, half}
+
+
+def test_a_zip_is_read_for_what_is_in_it(tmp_path: Path) -> None:
+    for who in ("ada", "bo"):
+        folder = notebook(tmp_path / who / "work" / "Aufgabe 1.ipynb").parent
+        (folder / "helper.py").write_text("x = 1")
+        shutil.make_archive(str(tmp_path / "class" / who / "work"), "zip", folder)
+        shutil.make_archive(str(tmp_path / "flat" / who), "zip", folder)
+    for place in ("class", "flat"):
+        both = hand_ins(tmp_path / place)
+        assert [hand_in.learner for hand_in in both] == ["ada", "bo"]
+        assert [path.name for hand_in in both for path in hand_in.notebooks.values()] == [
+            "Aufgabe 1.ipynb"
+        ] * 2
+    [alone] = hand_ins(tmp_path / "flat" / "ada.zip")
+    assert (alone.learner, sorted(path.name for path in alone.notebooks[NAME].parent.iterdir())) == (
+        "ada", ["Aufgabe 1.ipynb", "helper.py"],
+    )  # fmt: skip
+
+
+def test_checkpoints_and_what_a_mac_leaves_are_not_graded(tmp_path: Path) -> None:
+    for name in ("._01_embeddings.ipynb", ".ipynb_checkpoints/01_embeddings-checkpoint.ipynb"):
         notebook(tmp_path / name)
-    with pytest.raises(GradeError, match="no notebook of the course"):
+    with pytest.raises(NothingHandedIn, match="no notebook of the course"):
         hand_ins(tmp_path)
     notebook(tmp_path / NAME)
     assert hand_ins(tmp_path)[0].notebooks == {NAME: tmp_path / NAME}
+
+
+@pytest.mark.parametrize(
+    ("magic", "plainly"),
+    [
+        ("%%time\ndef f():\n    return 1", "\ndef f():\n    return 1"),
+        ("def f():\n    !ls\n    return 1\nf?", "def f():\n    pass\n    return 1\n"),
+        ("%matplotlib inline\nx = '% % !ls'", "\nx = '% % !ls'"),
+        ("%%bash\nls", ""),
+        ("x = (1\n % 2)", "x = (1\n % 2)"),
+    ],
+)
+def test_a_cell_is_read_without_its_magics(magic: str, plainly: str) -> None:
+    assert plain(magic) == plainly
+
+
+def test_an_answer_beside_its_stub_counts_and_a_second_stub_does_not() -> None:
+    cells = read(ROOT / "notebooks" / NAME).cells
+    task = tasks(NAME)[0]
+    at = next(i for i, cell in enumerate(cells) if cell.id == task.cell_id)
+    assert home(task, cells) == at
+    own = new_code_cell("%%time\n" + TRIGRAMS_SOURCE)
+    assert home(task, [*cells, own]) == len(cells)
+    cells[at].source = TRIGRAMS_SOURCE
+    assert home(task, [*cells, new_code_cell(STUB, metadata=cells[at].metadata)]) == at
+
+
+def test_interrupted_it_prints_and_writes_what_was_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook(tmp_path / NAME)
+    rows = [[Grade("ada", "01_embeddings", COSINE, "failed", grade.escaped("\x1b[2JDivide.\u202e"))]]
+
+    def interrupted(*_: object) -> Iterator[list[Grade]]:
+        yield from rows
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grade, "grade_all", interrupted)
+    monkeypatch.setattr(grade, "shared", Engine)  # it is closed
+    assert main([str(tmp_path / NAME), "--csv", str(tmp_path / "all.csv")]) == 130
+    assert "\\x1b[2JDivide.\\u202e" in capsys.readouterr().out
+    assert "Divide." in (tmp_path / "all.csv").read_text(encoding="utf-8")
+
+
+def test_a_terminal_that_does_not_know_a_letter_gets_a_table_all_the_same(tmp_path: Path) -> None:
+    path = notebook(tmp_path / "李雷" / NAME, trigrams=STUB)
+    run = subprocess.run(
+        [sys.executable, "-m", "course.desk.grade", str(path)],
+        env=os.environ | {"PYTHONIOENCODING": "cp1252"}, capture_output=True, timeout=240,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "\\u674e\\u96f7" in run.stdout.decode("cp1252")

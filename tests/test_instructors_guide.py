@@ -34,8 +34,14 @@ def said(lesson: str) -> str:
 def test_every_notebook_has_its_section_with_its_minutes(name: str) -> None:
     stated = STATED.search(read(ROOT / "notebooks" / name).cells[0].source)
     assert stated is not None
-    section = SECTIONS[name]
-    assert (section["all"], section["exercises"]) == (stated["all"], stated["exercises"])
+    minutes = f"{stated['all']} min" + (
+        f", {stated['exercises']} of them exercises" * bool(stated["exercises"])
+    )
+    head = f"## [{name.removesuffix('.ipynb')}]({name}) · {minutes}"
+    section = SECTIONS.get(name)
+    assert section is not None, f"solutions/README.md: write a section headed {head!r}"
+    found = (section["all"], section["exercises"])
+    assert found == (stated["all"], stated["exercises"]), f"solutions/README.md: correct the head to {head!r}"
     for part in ("**Say first.**", "**Run live.**", "**Where they stick.**", "**Discuss.**"):
         assert part in section["text"]
     assert len(re.findall(r"^- \*", section["text"], re.MULTILINE)) in (2, 3)

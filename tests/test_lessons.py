@@ -47,6 +47,14 @@ def kept_answers(name: str) -> ModuleType:
     return importlib.import_module(f"wrong_answers.lesson_{name[:2]}")
 
 
+def kept(table: str, name: str, exercise_id: str) -> Any:
+    """The answers kept for an exercise in `table`, WRONG or RIGHT."""
+    answers = getattr(kept_answers(name), table)
+    file = f"tests/wrong_answers/lesson_{name[:2]}.py"
+    assert exercise_id in answers, f"{file}: {table} has nothing for {exercise_id}; add an entry of that name"
+    return answers[exercise_id]
+
+
 def tried(name: str, exercise_id: str, entry: Any) -> CheckResult:
     """What the check says to an edit of the reference, to a function, or to several objects."""
     if isinstance(entry, str):
@@ -109,7 +117,7 @@ def test_the_reference_answer_passes(name: str, exercise_id: str) -> None:
 
 @pytest.mark.parametrize(("name", "exercise_id"), EXERCISES)
 def test_a_right_answer_written_differently_passes(name: str, exercise_id: str) -> None:
-    others = kept_answers(name).RIGHT[exercise_id]
+    others = kept("RIGHT", name, exercise_id)
     assert others, f"keep a second right answer for {exercise_id}"
     for entry in others:
         assert entry not in (reference(name, exercise_id), reference(name, exercise_id)[0])
@@ -119,7 +127,7 @@ def test_a_right_answer_written_differently_passes(name: str, exercise_id: str) 
 
 @pytest.mark.parametrize(("name", "exercise_id"), EXERCISES)
 def test_each_wrong_answer_is_rejected_by_its_own_message(name: str, exercise_id: str) -> None:
-    wrong = kept_answers(name).WRONG[exercise_id]
+    wrong = kept("WRONG", name, exercise_id)
     assert len(wrong) >= 3, f"keep three wrong answers for {exercise_id}"
     results = [tried(name, exercise_id, entry) for entry, _ in wrong]
     for result, (_, fragment) in zip(results, wrong, strict=True):

@@ -1,35 +1,35 @@
-"""`make mine`: a learner's notebooks, whatever state they are in, become one file that works."""
+"""`make mine`: a learner's notebooks, whatever state they are in, become a package that works."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import nbformat
 import pytest
 
 from course.acceptance import accept, load_factory
-from course.desk import mine
-from course.desk.mine import BEGINNING, LINE, Edited, Gathered, Row, gather, is_stub, main, tasks
-from course.desk.trial import Trial, try_out
-from course.desk.weave import Statement, names_of, rename
+from course.desk.answers import Answer
+from course.desk.engine import Engine, Outcome
+from course.desk.hand_in import answered, course, tasks
+from course.desk.mine import Gathered, gather, main
+from course.desk.package import Piece, Splice, pieces, spliced, write
 from course.lesson import ROOT, LessonError, read
-from memlab.records import Source
-from memlab.store import MemoryStore
 
 STUBS = ROOT / "notebooks"
 LIMIT = 6.0
 
 # Answers of a learner's, each to be written into the cell of its exercise in a copy of the notebooks.
 
-TRUST_OF = """
+TRUST_OF = """%%time
 CALLS = []
 
 
@@ -44,6 +44,7 @@ def trust_of(record: MemoryRecord) -> float:
 
 
 print("a line of my own", trust_of)
+!echo done
 """
 OUTER = """
 def _plain(text):  # the reference has one of this name, too
@@ -153,33 +154,64 @@ def gathered(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
     (folder / "06_injection.ipynb").write_text('{"cells": 3', encoding="utf-8")
     (folder / "08_write_gate.ipynb").write_text("[]", encoding="utf-8")
     (folder / "09_chroma.ipynb").unlink()
-    return gather(folder, folder / "my_memory.py", limit=LIMIT)
+    return gather(folder, folder / "mine", limit=LIMIT)
 
 
 @pytest.fixture
-def row(gathered: Gathered) -> Callable[[str], Row]:
-    return {row.exercise: row for row in gathered.rows}.__getitem__
+def row(gathered: Gathered) -> Callable[[str], Answer]:
+    return {answer.task.id: answer for answer in gathered.answers}.__getitem__
 
 
-def load(path: Path, name: str) -> ModuleType:
-    spec = spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+def run(folder: Path, code: str) -> str:
+    """What a fresh Python prints that finds `folder` and the libraries, and nothing else."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path[:0] = [{str(folder)!r}]\n{ALONE}\n{code}"],
+        cwd=folder, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+ALONE = f"""
+sys.path[:] = [entry for entry in sys.path if entry != {str(ROOT)!r}]
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+"""
+DAY = """
+from memlab.records import Source
+from memlab.store import MemoryStore
+from mine import consolidation, forgetting
+from mine.memory_system import MemorySystem
+system = MemorySystem(MemoryStore("memory.db"))
+for number, text in enumerate(["I'm a vegetarian.", "I've started eating fish again."]):
+    system.learn([dict(role="user", content=text)], Source("user_explicit", f"s{number}"), user_id="u_ada")
+print([hit.record.content for hit in system.recall("fish?", user_id="u_ada")])
+print("fish" in system.context("Be brief.", "fish?", user_id="u_ada"))
+system.forget_source("s1", "u_ada")
+system.forget_user("u_ada")
+print(system.memories("u_ada"))
+print(sorted(set(consolidation.CALLS)))
+print(consolidation._plain("A"), forgetting._plain("A"))
+print([name for name in sys.modules if name.partition(".")[0] in ("solutions", "course")])
+"""
 
 
 @pytest.fixture(scope="module")
-def module(gathered: Gathered) -> Iterator[ModuleType]:
-    yield load(gathered.path, "learners_memory")
-    del sys.modules["learners_memory"]
+def project(gathered: Gathered, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty project with the package and memlab in it."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(gathered.path, folder / "mine")
+    shutil.copytree(ROOT / "memlab", folder / "memlab", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
 
 
-def test_every_exercise_from_03_on_has_a_row(gathered: Gathered) -> None:
-    assert [row.exercise for row in gathered.rows] == [task.id for task in tasks()]
-    assert gathered.rows[0].exercise.startswith("03-")
+def test_every_exercise_that_solutions_answer_has_a_row_and_those_of_memlab_are_counted(
+    gathered: Gathered,
+) -> None:
+    everything = [task for name in course() for task in tasks(name)]
+    apart = [task for task in everything if task.modules[0].startswith("memlab.")]
+    assert [answer.task for answer in gathered.answers] == [task for task in everything if task not in apart]
+    assert gathered.beside == (0, len(apart))
+    assert f"Besides, 0 of {len(apart)} exercises that rebuild memlab are answered" in repr(gathered)
 
 
 def test_right_answers_are_the_learners_own(gathered: Gathered) -> None:
@@ -207,13 +239,13 @@ def test_right_answers_are_the_learners_own(gathered: Gathered) -> None:
     ],
 )
 def test_what_is_not_gathered_is_named_with_the_reason(
-    row: Callable[[str], Row], exercise: str, reason: str
+    row: Callable[[str], Answer], exercise: str, reason: str
 ) -> None:
-    assert row(exercise).status == "reference"
+    assert row(exercise).splice is None
     assert reason in row(exercise).reason
 
 
-def test_a_syntax_error_is_named_with_its_cell_and_line(row: Callable[[str], Row]) -> None:
+def test_a_syntax_error_is_named_with_its_cell_and_line(row: Callable[[str], Answer]) -> None:
     assert "04_consolidation.ipynb cell" in row("04-similar").reason
     assert "(04-similar-stub)" in row("04-similar").reason
     assert "line 1" in row("04-similar").reason
@@ -224,72 +256,91 @@ def test_a_syntax_error_is_named_with_its_cell_and_line(row: Callable[[str], Row
     [
         ("04-fence", "2 cells of 04_consolidation.ipynb are 04-fence"),
         ("05-top-k", "has lost its mark"),
-        ("05-hybrid", "has lost the tag 'exercise'"),
-        ("07-rests-only", "in a cell of its own, beside the stub; move it into the stub's"),
+        ("07-rests-only", "beside its stub"),
         ("04-trust", ""),
     ],
 )
 def test_cells_that_are_not_as_the_course_had_them_are_remarked_on(
-    row: Callable[[str], Row], exercise: str, remark: str
+    row: Callable[[str], Answer], exercise: str, remark: str
 ) -> None:
     assert remark in row(exercise).remark
     assert bool(remark) == bool(row(exercise).remark)
 
 
-def test_the_file_says_whose_each_answer_is(gathered: Gathered) -> None:
-    lines = gathered.path.read_text(encoding="utf-8").splitlines()
+def test_the_package_says_whose_each_answer_is(gathered: Gathered) -> None:
+    lines = (gathered.path / "consolidation.py").read_text(encoding="utf-8").splitlines()
     assert "# 04-trust · yours" in lines
-    assert "# 04-decide · from the reference: its cell is gone from 04_consolidation.ipynb" in lines
-    assert max(map(len, lines)) < 130
+    assert "# 04-decide · the reference's: its cell is gone from 04_consolidation.ipynb" in lines
 
 
-def test_the_learners_functions_are_really_used_by_each_other(module: ModuleType) -> None:
-    system = module.MemorySystem(MemoryStore())
-    for number, text in enumerate(["I'm a vegetarian.", "I've started eating fish again."]):
-        said = [{"role": "user", "content": text}]
-        system.learn(said, Source("user_explicit", f"s{number}"), user_id="u_ada")
-    assert [record.content for record in system.memories("u_ada")] == ["The user eats fish again."]
-    assert {"trust_of user", "plain contradicted"} <= set(module.CALLS)
+def test_alone_beside_memlab_it_learns_recalls_and_forgets_with_the_learners_parts(project: Path) -> None:
+    assert run(project, DAY).splitlines() == [
+        "['The user eats fish again.']", "True", "[]", "['plain contradicted', 'trust_of user']",
+        "plain a {'A'}", "[]",
+    ]  # fmt: skip
 
 
-def test_a_table_is_filled_once_and_by_the_statements_that_fill_it(gathered: Gathered) -> None:
-    text = gathered.path.read_text(encoding="utf-8")
-    assert text.count("for number, kind in enumerate") == text.count(".append(set)") == 1
+def test_it_imports_nothing_of_the_course_that_solutions_do_not_and_never_solutions(project: Path) -> None:
+    pattern = re.compile(r"^\s*(?:from|import) +(solutions|course|benchmarks)\b", re.MULTILINE)
+    for file in (project / "mine").rglob("*.py"):
+        given = (ROOT / "solutions" / file.relative_to(project / "mine")).read_text(encoding="utf-8")
+        named = pattern.findall(file.read_text(encoding="utf-8"))
+        assert named == [name for name in pattern.findall(given) if name != "solutions"]
 
 
-def test_a_name_that_two_notebooks_use_keeps_two_meanings(module: ModuleType) -> None:
-    assert module.contradicted.__globals__ is module.rests_only_on.__globals__ is vars(module)
-    helpers = {name: value for name, value in vars(module).items() if name.startswith("_plain")}
-    assert [helper("A") for helper in helpers.values()] == ["plain a", {"A"}]
+def test_a_name_that_is_defined_anew_wins_everywhere(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project, tmp_path / "own")
+    with (tmp_path / "own" / "mine" / "retrieval.py").open("a", encoding="utf-8") as file:
+        file.write("\n\ndef retrieve(*args, **kwargs):\n    return []\n")
+    assert run(tmp_path / "own", DAY).splitlines()[:2] == ["[]", "False"]
 
 
-def test_the_gathered_file_passes_the_acceptance_suite(gathered: Gathered) -> None:
+def test_the_difference_to_the_solutions_is_what_is_the_learners(gathered: Gathered) -> None:
+    readme = (gathered.path / "README.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^    diff (.*?) solutions mine\b", readme, re.MULTILINE)
+    flags = [flag.strip('"') for flag in re.findall(r'"[^"]*"|\S+', command)]
+    done = subprocess.run(
+        ["diff", *flags, str(ROOT / "solutions"), str(gathered.path)], capture_output=True, text=True
+    )
+    files = {Path(line.split()[-1]).name for line in done.stdout.splitlines() if line.startswith("diff ")}
+    assert files == {"consolidation.py", "retrieval.py", "forgetting.py"}
+    added = {line[2:] for line in done.stdout.splitlines() if line.startswith("> ")}
+    assert {"def contradicted(candidate, affected):", '    CALLS.append(_plain("Contradicted"))'} <= added
+    assert not [line for line in added if "time" in line or "echo" in line]
+
+
+def test_the_count_stands_last_and_says_how_much_runs(gathered: Gathered) -> None:
+    assert isinstance(gathered.share, tuple)
+    ran, own = gathered.share
+    assert 10 < own < 60 < ran
+    last = repr(gathered).splitlines()[-1]
+    assert last == f"mine/: 4 of {len(gathered.answers)} exercises are yours, {own} of {ran} lines that run."
+    assert "the reference&#x27;s: 09_chroma.ipynb is missing" in gathered._repr_html_()
+
+
+def test_the_package_passes_the_acceptance_suite(gathered: Gathered) -> None:
     report = accept(load_factory(gathered.path))
     assert report.passed, report
 
 
-def test_what_is_printed_groups_the_exercises_and_gives_the_reasons(gathered: Gathered) -> None:
-    text = repr(gathered)
-    assert text.startswith(f"4 of {len(gathered.rows)} exercises are yours.")
-    assert "from the reference: 09_chroma.ipynb is missing" in text
-    assert "&lt;" not in text
-    assert "<td" in gathered._repr_html_()
+def test_the_package_is_not_part_of_the_repository() -> None:
+    assert "mine/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
-# --- The file, and what is the learner's own in it ---------------------------------------------------
+# --- What the learner edits -------------------------------------------------------------------------------
+
+
+STUB_OF = "def {name}():\n    raise NotImplementedError('03-{name}')"
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workbook(tmp_path: Path) -> Path:
     """A workbook of one exercise, so that gathering costs nothing."""
-    monkeypatch.setattr(mine, "USERS", ())
     for folder in ("notebooks", "solutions"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "solutions" / "greeting.py").write_text(
-        "def greet():\n    return 'hello'\n", encoding="utf-8"
-    )
-    stub = "def greet():\n    raise NotImplementedError('03-greet')"
-    for folder, source in (("notebooks", stub), ("solutions", "def greet():\n    return 'hello'")):
+    answer = "def greet():\n    return 'hello'"
+    (tmp_path / "solutions" / "greeting.py").write_text(f"{answer}\n", encoding="utf-8")
+    for folder, source in (("notebooks", STUB_OF.format(name="greet")), ("solutions", answer)):
         marks = {"tags": ["exercise"], "memlab": {"exercise": "03-greet"}}
         notebook = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
             metadata={"memlab": {"answers": ["solutions.greeting"]}},
@@ -303,177 +354,140 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_stands_below_the_line_is_kept_byte_for_byte(course: Path) -> None:
-    path = gather(root=course).path
-    own = LINE + "\r\n\r\nNAME = 'Ä'  \n\n\n\tnot even Python"
-    path.write_bytes(path.read_bytes().decode().replace(BEGINNING, own).encode())
-    gather(root=course)
-    assert path.read_bytes().decode().endswith(own)
-    assert path.read_bytes().decode().count(LINE) == 1
+def test_a_file_that_the_learner_edited_is_kept_and_named(workbook: Path) -> None:
+    first = gather(root=workbook)
+    file = first.path / "greeting.py"
+    edited = file.read_text(encoding="utf-8").replace("hello", "good morning")
+    file.write_text(edited, encoding="utf-8")
+    (first.path / "extra.py").write_text("mine = True\n", encoding="utf-8")
+    again = gather(root=workbook)
+    assert (first.kept, again.kept) == ((), ("greeting.py",))
+    assert "mine/greeting.py: you have edited it, so it stays as it is" in repr(again)
+    assert file.read_text(encoding="utf-8") == edited
+    assert (first.path / "extra.py").exists()
 
 
-def test_a_function_below_the_line_wins(course: Path) -> None:
-    path = gather(root=course).path
-    path.write_text(
-        path.read_text(encoding="utf-8") + "\n\ndef greet():\n    return 'moin'\n", encoding="utf-8"
-    )
-    assert load(gather(root=course).path, "greeting_of_my_own").greet() == "moin"
+def test_what_nobody_edited_is_written_anew_and_line_ends_are_no_edit(workbook: Path) -> None:
+    file = gather(root=workbook).path / "greeting.py"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"  \r\n"))
+    (workbook / "solutions" / "greeting.py").write_text("def greet():\n    return 'moin'\n", encoding="utf-8")
+    assert gather(root=workbook).kept == ()
+    assert file.read_bytes().endswith(b"def greet():\n    return 'moin'\n")
 
 
-def test_an_edit_above_the_line_is_refused_and_nothing_is_written(course: Path) -> None:
-    path = gather(root=course).path
-    edited = path.read_text(encoding="utf-8").replace("'hello'", "'good morning'")
-    path.write_text(edited, encoding="utf-8")
-    with pytest.raises(Edited, match=r"edited above its line.*FORCE=1"):
-        gather(root=course)
-    assert path.read_text(encoding="utf-8") == edited
+def test_a_folder_of_that_name_which_make_mine_did_not_write_keeps_every_file(workbook: Path) -> None:
+    (workbook / "mine").mkdir()
+    (workbook / "mine" / "greeting.py").write_bytes(b"\xff")
+    assert gather(root=workbook).kept == ("greeting.py",)
+    assert (workbook / "mine" / "greeting.py").read_bytes() == b"\xff"
 
 
-def test_a_file_of_another_origin_is_refused(course: Path) -> None:
-    (course / "my_memory.py").write_text("print('mine')\n", encoding="utf-8")
-    with pytest.raises(Edited, match="not written by make mine"):
-        gather(root=course)
-
-
-def test_force_saves_an_edited_file_first_and_never_over_another(course: Path) -> None:
-    path = gather(root=course).path
-    for number, name in enumerate(["my_memory.py.bak", "my_memory.py.bak1"]):
-        edited = path.read_text(encoding="utf-8").replace("'hello'", f"'hello {number}'") + "# my own\n"
-        path.write_text(edited, encoding="utf-8")
-        done = gather(root=course, force=True)
-        assert done.saved is not None
-        assert done.saved.name == name
-        assert done.saved.read_text(encoding="utf-8") == edited
-        assert "'hello'" in path.read_text(encoding="utf-8")
-        assert path.read_text(encoding="utf-8").endswith("# my own\n" * (number + 1))
-
-
-def test_force_saves_nothing_when_nothing_was_edited(course: Path) -> None:
-    gather(root=course)
-    assert gather(root=course, force=True).saved is None
-
-
-def test_other_line_ends_and_trailing_blanks_are_no_edit(course: Path) -> None:
-    path = gather(root=course).path
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    gather(root=course)
-    assert b"\r\n" not in path.read_bytes().partition(LINE.encode())[0]
-
-
-def test_a_file_that_is_no_text_is_named(course: Path) -> None:
-    (course / "my_memory.py").write_bytes(b"\xff\xfe")
-    with pytest.raises(LessonError, match=r"my_memory.py cannot be read.*rename it"):
-        gather(root=course)
+def test_a_duplicate_with_more_answers_counts_and_the_other_is_named(workbook: Path) -> None:
+    copy = read(workbook / "notebooks" / "03_greeting.ipynb")
+    copy.cells[1].source = "from solutions.greeting import greet"
+    (workbook / "notebooks" / "03_greeting-Copy1.ipynb").write_text(json.dumps(copy), encoding="utf-8")
+    done = gather(root=workbook)
+    assert "takes greet from solutions.greeting" in done.answers[0].reason
+    assert "03_greeting.ipynb is not gathered: another file is the same notebook" in repr(done)
 
 
 def test_without_the_solved_notebooks_the_cure_is_named(tmp_path: Path) -> None:
     (tmp_path / "solutions").mkdir()
     with pytest.raises(LessonError, match="make notebooks"):
-        tasks(tmp_path)
+        gather(root=tmp_path)
 
 
-def test_the_command_says_what_it_did_and_what_it_refused(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([], root=course) == 0
-    assert "0 of 1 exercises are yours" in capsys.readouterr().out
-    (course / "my_memory.py").write_text("x = 1\n", encoding="utf-8")
-    assert main([], root=course) == 1
-    assert "FORCE=1" in capsys.readouterr().err
-    assert main(["--force"], root=course) == 0
-    assert "saved as my_memory.py.bak" in capsys.readouterr().out
+def test_the_command_says_what_it_did(workbook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([], root=workbook) == 0
+    assert "mine/: 0 of 1 exercises are yours" in capsys.readouterr().out
+    assert main(["--to", str(workbook / "solutions")], root=workbook) == 1
+    assert "a name of letters of its own" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "way_out"),
-    [(["--limit", "-1"], "above 0"), (["--to", "nowhere/x.py"], "a folder that exists")],
+    [(["--limit", "-1"], "above 0"), (["--to", "nowhere/x"], "a folder that exists")],
 )
 def test_bad_arguments_are_refused_with_the_way_out(
-    arguments: list[str], way_out: str, course: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], way_out: str, workbook: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        main(arguments, root=course)
+        main(arguments, root=workbook)
     assert way_out in capsys.readouterr().err
 
 
-def test_writing_spares_other_files_and_links(course: Path) -> None:
-    (course / "real.py.new").write_text("my own\n", encoding="utf-8")
-    (course / "my_memory.py").symlink_to(course / "real.py")
-    gather(root=course)
-    assert (course / "my_memory.py").is_symlink()
-    assert "def greet" in (course / "real.py").read_text(encoding="utf-8")
-    assert (course / "real.py.new").read_text(encoding="utf-8") == "my own\n"
-
-
-def test_the_gathered_file_is_not_part_of_the_repository() -> None:
-    assert "my_memory.py" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
-
-
-# --- Parts -------------------------------------------------------------------------------------------
+# --- Parts ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("def f(a):\n    raise NotImplementedError('03-x')", True),
-        ("def f(a):\n    b = ...\n    raise NotImplementedError('03-x')", True),
-        ("def f(a):\n    return a\n    raise NotImplementedError('03-x')", False),
-        ("def f(a):\n    raise NotImplementedError('another')", False),
-        ("class C:\n    def f(self):\n        ...\n        raise NotImplementedError('03-x')", True),
-        ("class C:\n    def f(self):\n        return 1", False),
+        ("def f(a):\n    raise NotImplementedError('04-similar')", False),
+        ("def f(a):\n    b = ...\n    raise NotImplementedError('04-similar')", False),
+        ("def f(a):\n    return a\n    raise NotImplementedError('04-similar')", True),
+        ("def f(a):\n    raise NotImplementedError('another')", True),
+        ("class C:\n    def f(self):\n        ...\n        raise NotImplementedError('04-similar')", False),
+        ("class C:\n    def f(self):\n        return 1", True),
+        ("# later", False),
+        ("def f(:", True),
     ],
 )
-def test_a_stub_is_what_can_only_end_as_one(source: str, expected: bool) -> None:
-    assert is_stub([Statement(source, 1)], "03-x") is expected
+def test_an_exercise_is_answered_once_it_can_end_otherwise_than_its_stub(source: str, expected: bool) -> None:
+    assert answered(tasks("04_consolidation.ipynb")[0], source) is expected
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("def f(RULES):\n    return RULES", []),
-        ("def f():\n    RULES = 1\n    return lambda: RULES", []),
-        ("def f():\n    return [RULES for RULES in ()]", []),
-        ("def f():\n    [RULES for RULES in ()]\n    return RULES", ["RULES"]),
-        ("def f():\n    global RULES\n    RULES = 1", ["RULES"]),
-        ("def f(a=RULES): pass", ["RULES"]),
-        ("def f(a: RULES): pass", ["RULES"]),
-        ("class C:\n    RULES = 1\n    def f(self):\n        return RULES", ["RULES"]),
-        ("def f():\n    try: pass\n    except OSError as RULES: print(RULES)", []),
-        ("def f(x):\n    match x:\n        case {'a': RULES}: return RULES", []),
-        ("def f():\n    if (RULES := 1): return RULES", []),
-        ("def f():\n    import RULES\n    return RULES", []),
+        ("UNITS['a'] = 1", {"UNITS"}),
+        ("for n in NAMES: UNITS[n] = LOG.append(n)", {"LOG", "UNITS"}),
+        ("shown = UNITS['a'].upper()", set()),
+        ("def f(): UNITS['a'] = 1", set()),
     ],
 )
-def test_a_name_is_the_modules_only_where_nothing_nearer_binds_it(source: str, expected: list[str]) -> None:
-    assert [n.id for n in names_of([Statement(source, 1)]) if n.id == "RULES"] == expected
+def test_what_a_statement_fills_is_what_it_changes_as_it_runs(source: str, expected: set[str]) -> None:
+    [piece] = pieces(source, 0)
+    assert piece.fills == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("RULES = (a,)  # RULES", "RULES_08 = (a,)  # RULES"),
-        ("def f():\n    'RULES'\n    return 'ü', RULES", "def f():\n    'RULES'\n    return 'ü', RULES_08"),
-        ("async def RULES(): pass", "async def RULES_08(): pass"),
-        ("def f(x): return x.RULES(RULES=RULES)", "def f(x): return x.RULES(RULES=RULES_08)"),
-    ],
-)
-def test_renaming_leaves_everything_else_as_it_was(source: str, expected: str) -> None:
-    assert rename(source, {"RULES": "RULES_08"}) == expected
+def test_a_helper_of_a_name_that_the_module_has_stands_above_its_answer_and_both_keep_their_meaning() -> None:
+    module = "from os import sep\n\n\ndef _plain(x):\n    return sep\n\n\ndef f(x):\n    return 1\n\n\n"
+    module += "def g(x):\n    return f'{_plain(x)}{x._plain}'"
+    helpers = "def _plain(x):\n    return sep\n\nsep = 3  # mine\n\n# how\n"
+    cell = pieces(f"{helpers}def f(x):\n    return _plain(x)", 1)
+    splice = Splice("01-f", "f", (cell[2],), (cell[0], cell[1]))
+    text, yours = spliced(module, [splice], {"f": "# 01-f · yours"})
+    space: dict[str, Any] = {}
+    exec(text.replace("{x._plain}", ""), space)
+    assert (space["f"](0), space["g"](0)) == (3, os.sep)
+    assert [text.splitlines()[line - 1] for line in sorted(yours)] == [
+        "def _plain(x):", "    return sep", "", "", "sep = 3  # mine", "", "", "# how", "def f(x):",
+        "    return _plain(x)",
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        'def f():\n    return f"""\n{RULES}\n {"ü"}{RULES!r:>{RULES}}"""',
-        "def f():\n    global RULES\n    RULES = 3\n    return RULES",
-    ],
-)
-def test_renaming_reaches_names_wherever_python_hides_them(source: str) -> None:
-    new = rename(source, {"RULES": "OTHER"})
-    space: dict[str, Any] = {"OTHER": 7}
-    exec(new, space)
-    space["f"]()
-    assert "RULES" not in space
+def test_a_helper_that_is_the_modules_own_is_not_written_twice() -> None:
+    module = "def _plain(x):\n    return x\n\n\ndef f(x):\n    return _plain(x)\n"
+    cell = pieces("def _plain(x):\n    return x\n\ndef f(x):\n    return _plain(_plain(x))", 1)
+    text, _ = spliced(module, [Splice("01-f", "f", (cell[1],), (cell[0],))], {"f": "# 01-f · yours"})
+    assert text.count("def _plain") == 1
+    assert "_given" not in text
+
+
+def test_of_an_import_only_the_name_that_is_used_comes_along() -> None:
+    [piece] = pieces("from collections import (\n    Counter,\n    deque as d,\n)", 0)
+    assert piece.only("d") == Piece((0, 0), "from collections import deque as d", frozenset(), frozenset("d"),
+                                    frozenset(), "collections")  # fmt: skip
+
+
+def test_writing_names_only_what_differs_from_what_was_written(tmp_path: Path) -> None:
+    files = {"a.py": "a\n", "given/b.py": "b\n"}
+    assert write(tmp_path, files) == write(tmp_path, files) == []
+    (tmp_path / "given" / "b.py").write_text("c\n")
+    assert write(tmp_path, files) == write(tmp_path, files) == ["given/b.py"]
+
+
+# --- The engine -------------------------------------------------------------------------------------------
 
 
 STARTER = """
@@ -483,8 +497,27 @@ subprocess.Popen([sys.executable, "-c", program])
 """
 
 
-def test_an_answer_that_starts_processes_leaves_none_behind(tmp_path: Path) -> None:
-    mark = tmp_path / "alive"
-    assert try_out([Trial("starter", before=f"MARK = {str(mark)!r}\n{STARTER}")]) == [""]
+@pytest.mark.parametrize("forks", [True, False], ids=["forked", "fresh"])
+def test_a_session_is_the_same_forked_or_fresh_and_leaves_nothing_behind(
+    forks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    (tmp_path / "memlab.py").write_text("raise RuntimeError('this is not the course')")
+    mark, engine = tmp_path / "alive", Engine(forks=forks)
+    with engine.session(tmp_path, "01") as session:
+        assert session.run(f"MARK = {str(mark)!r}\n{STARTER}", 20) == Outcome()
+        assert (
+            session.run("%%time\nimport memlab.embedding as e\n!echo hi\ne?\n%matplotlib inline", 20)
+            == Outcome()
+        )
+        assert session.run("x = 1\nraise ValueError('no')", 20) == Outcome("ValueError", "no", 2)
+        assert session.run("import os; os.environ['ANTHROPIC_API_KEY']", 20).error == "KeyError"
+        assert session.run("import time; time.sleep(60)", 0.5).late
+        assert session.run("cosine = e.cosine", 20) == Outcome()
+        assert session.check("01-cosine", ["cosine"], 20).status == "missing"
+        assert session.run("def cosine(a, b): return 0", 20) == Outcome()
+        assert session.check("01-cosine", ["cosine"], 20).status == "failed"
+        assert list(session.home.iterdir()) == []
+    engine.close()
     time.sleep(2.5)
     assert not mark.exists()

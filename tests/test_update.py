@@ -249,6 +249,19 @@ def test_a_notebook_that_the_course_renamed_is_put_aside_and_named(course: Cours
     assert (course.clone / "notebooks" / "01_vectors.ipynb").exists()
 
 
+def test_work_follows_a_notebook_that_the_course_renamed(course: Course, tmp_path: Path) -> None:
+    shutil.copytree(course.clone, tmp_path / "kept")
+    for folder in ("notebooks", "solutions"):
+        git(course.origin, "mv", f"{folder}/{NAME}", f"{folder}/01_vectors.ipynb")
+    git(course.origin, "commit", "-q", "-m", "Renamed")
+    said = "\n".join(update(course.clone))
+    assert f"notebooks/{NAME} is now notebooks/01_vectors.ipynb. " in said
+    assert_the_work_is_there(course.clone / "notebooks" / "01_vectors.ipynb")
+    shutil.copytree(course.origin, tmp_path / "new")
+    assert f"notebooks/{NAME} is now notebooks/01_vectors.ipynb" in bring(tmp_path / "kept", tmp_path / "new")
+    assert_the_work_is_there(tmp_path / "new" / "notebooks" / "01_vectors.ipynb")
+
+
 def test_a_copied_stub_does_not_take_the_answers_place() -> None:
     new = read(ROOT / "notebooks" / NAME)
     mine = copy.deepcopy(new)
@@ -311,13 +324,15 @@ def test_work_is_carried_from_an_older_folder_which_does_not_change(course: Cour
     new = unpacked(course, lambda cells: cells["01-recap"].update(source="A new recap."))
     shutil.rmtree(course.clone / ".git")
     (course.clone / "my_memory.py").write_text("mine")
+    (course.clone / "mine").mkdir()
+    (course.clone / "mine" / "memory_system.py").write_text("mine")
     (course.clone / "notebooks" / "scratch.ipynb").write_text("{}")
     before = {file: file.read_bytes() for file in course.clone.rglob("*") if file.is_file()}
     assert main(["--from", str(course.clone)], new) == 0
     assert {file: file.read_bytes() for file in course.clone.rglob("*") if file.is_file()} == before
     assert_the_work_is_there(new / "notebooks" / NAME)
     assert sources(new / "notebooks" / NAME)["01-recap"] == "A new recap."
-    assert (new / "my_memory.py").read_text() == "mine"
+    assert (new / "my_memory.py").read_text() == (new / "mine" / "memory_system.py").read_text() == "mine"
     assert (new / "notebooks" / "scratch.ipynb").exists()
     assert sources(new / "notebooks" / OTHER) == sources(course.origin / "notebooks" / OTHER)
 

@@ -182,8 +182,15 @@ def execute(notebook: Notebook, name: str, folder: Path) -> Notebook:
 
 
 def build(name: str, root: Path = ROOT) -> Path:
-    """Write the solved, executed twin of notebooks/`name` and give back its path. Raises LessonError."""
+    """Write the solved, executed twin of notebooks/`name` and give back its path.
+
+    Raises LessonError, with nothing written, for a notebook that breaks a rule or does not run.
+    """
+    from course.desk.lint import problems as broken_rules  # which reads our KERNEL
+
     notebook = read(root / "notebooks" / name)
+    if broken := broken_rules(notebook, name, root):
+        raise LessonError("\n".join([*broken, f"solutions/{name} was not written"]))
     ran = execute(solve(notebook, name, root=root), name, root / "notebooks")
     problems = list(output_problems(ran, name))
     if problems:

@@ -19,20 +19,22 @@ import subprocess
 import sys
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import nbformat
 
 from course.desk.build import write
-from course.desk.trial import sentence
-from course.lesson import ROOT, Cell, Notebook, exercise_of, read
+from course.desk.engine import sentence
+from course.desk.hand_in import Task, claim, recognised, sorted_out, tasks_in
+from course.lesson import ROOT, Cell, Notebook, read
 
 UNPACK = (
     "unpack the new course into a folder beside this one, and there run: make update FROM=path/to/this/folder"
 )
-
+TAKEN_HOME = ("mine", "my_memory.py")
+"""What `make mine` wrote, in this edition and the one before."""
 
 DIFF = ("diff", "--name-only", "--no-renames", "-z")
 """Both names of a file that the course renamed: git must be free to remove the old one."""
@@ -54,9 +56,9 @@ def carry(mine: Notebook, given: Mapping[str, str], new: Notebook) -> tuple[Note
     below: dict[str, list[Cell]] = defaultdict(list)
     both: list[str] = []
     known, anchor = {cell.source for cell in new.cells}, ""
-    ids = {cell.get("id") for cell in mine.cells}
+    ids, wanted = {cell.get("id") for cell in mine.cells}, tasks_in(new, "")
     for cell in mine.cells:
-        twin = _twin(cell, [other for other in new.cells if other.id not in kept], ids)
+        twin = _twin(cell, [other for other in new.cells if other.id not in kept], ids, wanted)
         anchor = twin.id if twin is not None else anchor
         before = given.get(twin.id if twin is not None else cell.get("id", ""))
         if twin is not None and twin.source in (cell.source, before):
@@ -72,19 +74,19 @@ def carry(mine: Notebook, given: Mapping[str, str], new: Notebook) -> tuple[Note
     return carried, both
 
 
-def _twin(cell: Cell, free: Sequence[Cell], ids: Container[str]) -> Cell | None:
+def _twin(cell: Cell, free: Sequence[Cell], ids: Container[str], wanted: Sequence[Task]) -> Cell | None:
     """The course's cell of which `cell` is the learner's version: by id, else by exercise, else by source.
 
     ids: those of the learner's cells. A copy of a cell never takes the place of that cell itself.
     """
     if (same := next((other for other in free if other.id == cell.get("id")), None)) is not None:
         return same
-    exercise = exercise_of(cell)
-    signs: tuple[Callable[[Cell], bool], ...] = (
-        lambda other: bool(exercise) and exercise_of(other) == exercise,
-        lambda other: other.source == cell.source,
-    )
-    return next((other for sign in signs for other in free if other.id not in ids and sign(other)), None)
+    lost = [other for other in free if other.id not in ids]
+    claims = {task.cell_id: how for task in wanted if (how := claim(task, cell)) is not None}
+    known = [other for other in lost if other.id in claims] if cell.cell_type == "code" else []
+    if known:
+        return min(known, key=lambda other: claims[other.id])
+    return next((other for other in lost if other.source == cell.source), None)
 
 
 def _in_place_of(twin: Cell, cell: Cell) -> Cell:
@@ -190,12 +192,22 @@ def _carry_all(
         kept = backup / path
         if not kept.exists() or not (root / path).exists():
             if kept.exists():
-                yield f"{path}: the course has it no more; yours is {kept.relative_to(root)}"
+                yield _moved(path, kept, given.get(path, {}), root)
             continue
         if _is_lesson(path):
             yield _carried(kept, given.get(path, {}), root / path)
         else:
             yield f"{path}: the course's new version stands; yours is {kept.relative_to(root)}"
+
+
+def _moved(path: str, mine: Path, given: Mapping[str, str], root: Path) -> str:
+    """What became of a file that the course has no more: a notebook may have another name now."""
+    where = mine.relative_to(root)
+    name = recognised(mine, root) if _is_lesson(path) else None
+    target = root / "notebooks" / (name or "")
+    if name is None or not target.exists() or _has_work(target, root):
+        return f"{path}: the course has it no more; yours is {where}"
+    return f"{path} is now notebooks/{name}. {_carried(mine, given, target)}"
 
 
 # A folder
@@ -211,19 +223,38 @@ def bring(old: Path, root: Path = ROOT) -> list[str]:
             f"--from {old}: name the folder of your older copy of the course, the one with notebooks/"
         )
     said = []
-    for file in sorted((old / "notebooks").glob("*.ipynb")):
-        target = root / "notebooks" / file.name
+    for file, name in _named(sorted((old / "notebooks").glob("*.ipynb")), root):
+        target = root / "notebooks" / name
+        if name != file.name:
+            said.append(f"notebooks/{file.name} is now notebooks/{name}")
         if target.exists() and _has_work(target, root):
-            said.append(f"notebooks/{file.name}: left alone, since you have worked in it here already")
+            said.append(f"notebooks/{name}: left alone, since you have worked in it here already")
         elif target.exists():
             said += _carried_from(old, file, target)
         else:
             shutil.copy2(file, target)
             said.append(f"notebooks/{file.name}: copied; the course has none of this name")
-    if (old / "my_memory.py").exists() and not (root / "my_memory.py").exists():
-        shutil.copy2(old / "my_memory.py", root / "my_memory.py")
-        said.append("my_memory.py: copied")
-    return said
+    return said + [f"{name}: copied" for name in TAKEN_HOME if _copied(old / name, root / name)]
+
+
+def _copied(old: Path, new: Path) -> bool:
+    """Copy what the learner took home, unless there is one here."""
+    if not old.exists() or new.exists():
+        return False
+    if old.is_dir():
+        shutil.copytree(old, new)
+    else:
+        shutil.copy2(old, new)
+    return True
+
+
+def _named(files: Sequence[Path], root: Path) -> list[tuple[Path, str]]:
+    """Each file and its name here: the course's, where it holds that notebook and no other is called so."""
+    names = {file: file.name for file in files}
+    for name, same in sorted_out(files, root).items():
+        if not any(file.name == name for file in files):
+            names[same[0]] = name
+    return list(names.items())
 
 
 def _carried_from(old: Path, mine: Path, target: Path) -> Iterator[str]:
