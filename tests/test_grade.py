@@ -19,8 +19,8 @@ from nbformat.v4 import new_code_cell
 
 from course.desk import grade
 from course.desk.build import solve, write
-from course.desk.grade import Grade, Limits, main, summary, table
 from course.desk.engine import Engine
+from course.desk.grade import Grade, Limits, main, summary, table
 from course.desk.hand_in import (
     HandIn,
     NothingHandedIn,
