@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from memlab import clock
 from memlab.records import (
     PINNED,
     TRUST,
@@ -105,9 +104,11 @@ def inject(system: str, hits: Sequence[Hit], *, max_chars: int | None = None) ->
     lines, left = [], float("inf") if max_chars is None else max_chars
     for hit in hits:
         line = render(hit)
-        if hit.pinned or len(line) <= left:
-            lines.append(line)
-            left -= 0 if hit.pinned else len(line)
+        if not hit.pinned:
+            if len(line) > left:
+                continue
+            left -= len(line)
+        lines.append(line)
     if not lines:
         return system
     return "\n".join([f"{system}\n\n<MEMORIES>", INTRODUCTION, *lines, "</MEMORIES>"])
@@ -136,7 +137,7 @@ def recall_result(call: ToolUseBlock, recall: Recall) -> ToolResultBlockParam:
     result: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": call.id}
     try:
         one_of("tool", call.name, (RECALL_TOOL["name"],))
-        if not isinstance(call.input, dict) or set(call.input) != {"query"}:
+        if set(call.input) != {"query"}:
             raise ValueError(f"input={call.input!r:.200} is not known; pass a query and nothing else")
         query = check_text("query", call.input["query"], most=1000)
     except (TypeError, ValueError) as mistake:
@@ -193,21 +194,20 @@ def remember_session(
     """
     check_kind("source", source, Source)
     facts = [candidate.content for candidate in extract(messages)]
-    last = [text for text in map(without_memory, user_texts(messages)) if text.strip()][-1:]
-    if not last:
+    said = [text.strip() for text in map(without_memory, user_texts(messages)) if text.strip()]
+    if not said:
         raise ValueError(f"{len(messages)} messages hold no words of the user; remember the session later")
-    content = " ".join(
-        ["Earlier in this conversation:", *facts, f'The user last said: "{last[0].strip()[:300]}"']
-    )
+    last = f'The user last said: "{said[-1][:300]}"'
+    content = " ".join(["Earlier in this conversation:", *facts, last])
     memory = MemoryRecord(
         content[:2000], user_id, app_name, scope="session", session_id=source.source_id, topic="conversation",
         importance=PINNED, half_life_days=30, confidence=TRUST[source.source_type], sources=[source],
     )  # fmt: skip
     with store.transaction():
         for old in store.scan(user_id, app_name, ("session",), source.source_id, topic="conversation"):
-            old.invalidated_at, old.superseded_by = clock.now(), memory.memory_id
-            reason = f"superseded by {memory.memory_id}: the conversation went on"
-            old.note(reason)
+            # at the very instant at which the new one begins: so at every instant exactly one of them holds
+            old.invalidated_at, old.superseded_by = memory.created_at, memory.memory_id
+            old.note(f"superseded by {memory.memory_id}: the conversation went on")
             store.put(old)
         store.put(memory)
     return memory

@@ -263,6 +263,19 @@ def test_a_session_in_which_the_user_said_nothing_is_refused(messages: list[dict
     assert store.owned(ADA) == []
 
 
+@pytest.mark.parametrize("source", ["s1", None])
+def test_a_session_is_remembered_from_a_source_only(source: Any) -> None:
+    with pytest.raises(TypeError, match="source="):
+        remember_session(MemoryStore(), said("Hello."), source, user_id=ADA)
+
+
+def test_of_two_memories_of_a_session_exactly_one_holds_at_each_instant() -> None:
+    store = MemoryStore()
+    first, second = session(store, "I'm vegan."), session(store, "I'm vegan.", "Call me Ada.")
+    [tombstone] = [record for record in store.owned(ADA) if record.memory_id == first.memory_id]
+    assert tombstone.invalidated_at == second.created_at
+
+
 def test_a_session_memory_is_bounded_however_much_was_said() -> None:
     store = MemoryStore()
     many = [Candidate(f"The user said thing number {n}.", "note", 0.9, "") for n in range(1000)]
