@@ -22,6 +22,7 @@ from memlab.records import (
     check_fraction,
     check_kind,
     check_list,
+    starting_confidence,
 )
 from memlab.store import MemoryStore
 from solutions.extraction import rule_extract
@@ -33,7 +34,7 @@ from solutions.given.model_decides import (
     read_decision,
     render_decision,
 )
-from solutions.given.operations import check_parts, new_memory, nothing_learned, target_of, unheard
+from solutions.given.operations import check_parts, nothing_learned, target_of, unheard
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
@@ -249,6 +250,35 @@ def displaced_by(
                 "the source of the old value first"
             )
     return list(displaced.values())
+
+
+def new_memory(
+    operation: Operation, candidate: Candidate, source: Source, user_id: str, app_name: str
+) -> MemoryRecord:
+    """The memory that `operation` makes of `candidate`, resting on `source` and begun when it was said.
+
+    It is never surer than its source is trusted. Nothing is stored, and `source` stays as it is.
+
+    Example:
+    >>> tea = Candidate("The user likes tea.", "taste:tea", 0.8, "I like tea.")
+    >>> create = Operation("CREATE", None, tea.content, "novel topic for this user")
+    >>> memory = new_memory(create, tea, Source("user_implicit", "s1", at=60.0), "u_ada", "default")
+    >>> memory.confidence, memory.created_at
+    (0.65, 60.0)
+    """
+    return MemoryRecord(
+        content=operation.content,
+        user_id=user_id,
+        app_name=app_name,
+        topic=candidate.topic,
+        subject=candidate.subject,
+        importance=candidate.importance,
+        half_life_days=candidate.half_life_days,
+        confidence=starting_confidence(candidate.confidence, source),
+        sources=[replace(source, inherited=False)],
+        created_at=source.at,
+        updated_at=source.at,
+    )
 
 
 def apply(

@@ -27,8 +27,8 @@ from solutions.consolidation import (
 from solutions.extraction import rule_extract
 from solutions.given.regeneration import (
     Statement,
+    about,
     chain_end,
-    in_doubt,
     in_order,
     over_for_good,
     put_by_hand,
@@ -119,6 +119,30 @@ def detach(source_id: str, left: list[MemoryRecord], erased: list[MemoryRecord])
     return touched
 
 
+def in_doubt(
+    owned: list[MemoryRecord], over: list[MemoryRecord], said: list[Statement]
+) -> tuple[list[MemoryRecord], list[Statement]]:
+    """The memories and the statements of the groups to be rebuilt, without the memories that are `over`.
+
+    Those are the groups of flagged memories, and those in which something was said and no active memory is
+    held: there, what was revoked may have kept the rest out. Only what is shared by all sessions (scope
+    "user") is held, or given back: no conversation rebuilds the memory of a session.
+
+    Example:
+    >>> tea = Candidate("The user likes tea.", "taste:tea", 0.8, "I like tea.")
+    >>> stored, said = in_doubt([], [], [(Source("user_implicit", "s1"), tea)])
+    >>> stored, [candidate.content for _, candidate in said]
+    ([], ['The user likes tea.'])
+    """
+    shared = [record for record in owned if record.scope == "user"]
+    held = {about(record) for record in shared if record.active()}
+    unheld = {about(candidate) for _, candidate in said} - held
+    groups = unheld | {about(record) for record in owned if record.needs_regeneration}
+    ended = {record.memory_id for record in over}
+    stored = [record for record in shared if about(record) in groups and record.memory_id not in ended]
+    return stored, [statement for statement in said if about(statement[1]) in groups]
+
+
 def regenerate(
     store: MemoryStore, user_id: str, app_name: str = "default", *, extract: Extractor = rule_extract
 ) -> list[MemoryRecord]:
@@ -175,16 +199,12 @@ def witnessed(records: Iterable[MemoryRecord]) -> list[Statement]:
 def _testimony(record: MemoryRecord, source: Source) -> Candidate:
     corroborations = len({own.source_id for own in record.own_sources()}) - 1
     start = max(0.0, record.confidence - corroborations * CORROBORATION)
+    if is_exclusive(record.topic):  # it was believed, so it was no mere dispute, whoever said it
+        start = max(start, WEAK)
     return Candidate(
-        record.content,
-        record.topic,
-        # It was believed, so it was no mere dispute, however little its source is trusted.
-        max(start, WEAK) if is_exclusive(record.topic) else start,
-        source.excerpt,
-        record.importance,
-        record.half_life_days,
-        record.subject,
-    )
+        record.content, record.topic, start, source.excerpt,
+        record.importance, record.half_life_days, record.subject,
+    )  # fmt: skip
 
 
 def replay(

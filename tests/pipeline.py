@@ -34,8 +34,10 @@ class Teller:
 
     def __call__(self, source_id: str, *texts: str, kind: SourceType = "user_implicit") -> list[Operation]:
         source = Source(kind, source_id)
-        owner = {"user_id": self.user_id, "app_name": self.app_name}
-        return learn(self.store, said(*texts), source, **owner, extract=self.extract)
+        return learn(
+            self.store, said(*texts), source,
+            user_id=self.user_id, app_name=self.app_name, extract=self.extract,
+        )  # fmt: skip
 
     def fact(
         self, source_id: str, content: str, topic: str, kind: SourceType = "user_implicit", **fields: Any

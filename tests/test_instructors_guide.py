@@ -25,8 +25,9 @@ SECTIONS = {
 
 def said(lesson: str) -> str:
     """All that the checks of a lesson can say, with single spaces; what is filled in stands as …."""
-    tree = ast.parse((ROOT / "course" / "lessons" / f"lesson_{lesson}.py").read_text(encoding="utf-8"))
-    texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    modules = sorted((ROOT / "course" / "lessons").glob(f"lesson_{lesson}*.py"))
+    nodes = [node for module in modules for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))]
+    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return " ".join(" ".join(texts).split())
 
 

@@ -1,6 +1,7 @@
-"""The checks of the joints of lesson 04: apply, consolidate and learn.
+"""The checks of the joints of lesson 04: new_memory, apply, consolidate and learn.
 
-Each row says what the store holds, what the joint is called with, and what to look at afterwards.
+A row says what the store holds, what the joint is called with, and what to look at afterwards; of a new
+memory, which field to look at.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from course.check import Cases, Function, call, exercise, refused
+from course.check import Cases, Function, Misconception, Row, call, exercise, refused
 from course.lessons.adas_memories import (
     AGREES,
     AISLE,
@@ -19,6 +20,8 @@ from course.lessons.adas_memories import (
     EXPORT,
     FISH,
     FORM,
+    FROM_FORM,
+    LEARNED_AT,
     OTHER_CHAT,
     REASON,
     TOOL,
@@ -30,6 +33,7 @@ from course.lessons.adas_memories import (
     in_a_store,
     names,
     told,
+    words,
 )
 from memlab.records import Candidate, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
@@ -65,6 +69,61 @@ def _confidence(store: MemoryStore, result: object) -> float:
 
 
 # fmt: off
+NUTS = Candidate("No nuts for the daughter.", "allergy:nuts", 0.8, "nuts make my daughter ill", 0.9, 365,
+                 "daughter")
+DECIDED = Operation("CREATE", None, "The user's daughter is allergic to nuts.", "a model's words")
+MADE: list[Row] = [  # what of the memory is looked at (for another source than a chat), and what it must be
+    ("it says what was decided", "content", DECIDED.content, "Not what was decided: `operation.content`.",
+     (NUTS.content, "A model decided, and put it in better words than the candidate: "
+      "`content=operation.content`."),
+     (NUTS.excerpt, "What she said is the excerpt of the source; the memory says `operation.content`.")),
+    ("it is this user's", "user_id", "ada", "It is Ada's: pass `user_id`."),
+    ("it is this app's", "app_name", "bank", "The bank's memory went to another app: pass `app_name`."),
+    ("it keeps its topic", "topic", "allergy:nuts",
+     "No topic sweep will ever find it: `topic=candidate.topic`."),
+    ("it keeps its subject", "subject", "daughter",
+     "Now the *user* is allergic to nuts: `subject=candidate.subject`."),
+    ("it is as important", "importance", 0.9,
+     "An allergy became as important as small talk: `candidate.importance`."),
+    ("it fades as slowly", "half_life_days", 365,
+     "An allergy fades like small talk: `half_life_days=candidate.half_life_days`."),
+    ("it is no surer than its source is trusted", "confidence", 0.65,
+     "The candidate says 0.80, and a chat is trusted 0.65: `starting_confidence(candidate.confidence, "
+     "source)`.",
+     (0.6, "Nobody set its confidence, so it is the default of 0.60.")),
+    ("nor surer than the extractor was", call("confidence", FORM), 0.8,
+     "A form is trusted 0.90, and the extractor was sure by 0.80 only: the smaller of the two."),
+    ("it rests on its source", "sources", ["user_implicit s1"], "It rests on `source`, and on nothing else.",
+     ([], "Nobody can say why this is believed: `sources=[…]` is missing.")),
+    ("which states it itself", call("sources", FROM_FORM), ["user_explicit f9"],
+     "The form states *this* memory itself; inherited, it would count for nothing: `replace(source, "
+     "inherited=False)`."),
+    ("and is quoted", call("excerpt", replace(CHAT, excerpt="nuts")), "nuts",
+     "The source lost its words: copy it with `replace`, which keeps all other fields."),
+    ("your source is left as it is", call("given", FROM_FORM), ["user_explicit f9 (inherited)"],
+     "You changed the source that you were given, and with it all that hold it: `replace` makes a copy."),
+    ("it begins when it was said", "created_at", LEARNED_AT,
+     "It began when your code ran, and “since when do you believe this?” gets a wrong answer: "
+     "`created_at=source.at`."),
+    ("and fades from then on", "updated_at", LEARNED_AT,
+     "Old words, as fresh as if said today: confidence fades from `updated_at`, which is `source.at`."),
+]
+
+
+def _made(new_memory: Function) -> Function:
+    def made(field: str, source: Source = CHAT) -> Any:
+        record = new_memory(DECIDED, NUTS, source, "ada", "bank")
+        if not isinstance(record, MemoryRecord):
+            raise Misconception("Give back a `MemoryRecord`.", got=record)
+        if field == "excerpt":
+            return record.sources[0].excerpt
+        if field in ("sources", "given"):
+            return [words(each) for each in (record.sources if field == "sources" else [source])]
+        return getattr(record, field)
+
+    return made
+
+
 CREATE = Operation("CREATE", None, FISH.content, "the model saw no contradiction")
 UPDATE = Operation("UPDATE", "mem_vegetarian", FISH.content, REASON)
 REFINE = Operation("UPDATE", "mem_export", DETAIL.content, "more exact")
@@ -254,6 +313,12 @@ LEARNED = [
      refused("source", TypeError), "An id is no source: leave the line with `check_kind` where it stands."),
 ]
 # fmt: on
+
+
+@exercise("04-new-memory")
+def _(case: Cases, new_memory: Function) -> None:
+    case.table(_made(new_memory), MADE, lambda field, source=CHAT: (
+        f"{words(DECIDED)}; {words(NUTS)}; {words(source)}; look at: {field}"))  # fmt: skip
 
 
 @exercise("04-apply")

@@ -282,6 +282,59 @@ class _Embedder:
         return hash_embed(text)
 
 
+# --- In doubt ---------------------------------------------------------------------------------------
+
+IN_VEG = memory_of(VEG, "veg", "s1", needs_regeneration=True)
+KNOWN = memory_of(NAME, "name", "s1")
+OF_A_SESSION = memory_of(VEG, "chat", "s9", scope="session", session_id="s9")
+ENDED = memory_of(FISH, "fish", "s3", invalidated_at=NOW)
+IN_DOUBT: list[Row] = [  # what is owned, ids of what of it is over, what is said; what is in doubt
+    ("what is not flagged is not in doubt", call([KNOWN], [], []), [[], []],
+     "name is not flagged, and nobody said anything that is not held."),
+    ("nor what is said and held", call([KNOWN], [], [_said(NAME, "s1")]), [[], []],
+     "s1 says name, and name is held: all is as it should be. Take `held` away from what was said."),
+    ("what is flagged is, and what was said about it", call([IN_VEG], [], [_said(VEG, "s2")]),
+     [["veg"], ["s2 veg"]], "veg is flagged, so all that is known of the diet is heard again.",
+     ([[], []], "veg is flagged `needs_regeneration`, and you left it as it is."),
+     ([["veg"], []], "Only the memory: what s2 says about the same group has to be heard as well.")),
+    ("and its whole group", call([IN_VEG, memory_of(FISH, "fish", "s3")], [], []), [["veg", "fish"], []],
+     "fish is not flagged, and its rival is: rebuilt alone, veg would stand beside it. Take all of it."),
+    ("no other topic is", call([IN_VEG, KNOWN], [], [_said(NAME, "s1")]), [["veg"], []],
+     "The diet is in doubt, the name is not: `about(fact)` says to which group a fact belongs.",
+     ([["veg"], ["s1 name"]], "The name is not in doubt: leave it out of the statements as well.")),
+    ("nor another subject", call([IN_VEG, memory_of(VEG, "wife", "s2", subject="wife")], [], []),
+     [["veg"], []], "The wife's diet is another group: subject *and* topic, as `about` has it."),
+    ("what was kept out is", call([KNOWN], [], [_said(NAME, "s1"), _said(VEG, "s1"), _said(FISH, "s3")]),
+     [[], ["s1 veg", "s3 fish"]], "Two said something of the diet, and none is held: what was revoked kept "
+     "them out.",
+     ([[], []], "Nothing is flagged, and still: a diet was said, and none is held. Something kept it out.")),
+    ("what is over for good is not rebuilt", call([ENDED, IN_VEG], ["fish"], []), [["veg"], []],
+     "fish is among those that are `over`: leave it out, though its group is in doubt."),
+    ("a tombstone holds nothing", call([ENDED], ["fish"], [_said(VEG, "s1")]), [[], ["s1 veg"]],
+     "All that there is of the diet is a tombstone, so none is held: ask `record.active()`."),
+    ("a session's memory holds nothing, and is not rebuilt", call([OF_A_SESSION], [], [_said(VEG, "s1")]),
+     [[], ["s1 veg"]], "Only session s9 sees that diet, so in others none is held: ask for scope `user`.",
+     ([["chat"], ["s1 veg"]], "No conversation rebuilds a session's memory, so it would be removed: give "
+      "back those of scope `user`.")),
+]
+
+
+@exercise("07-in-doubt")
+def _(case: Cases, in_doubt: Function) -> None:
+    def doubtful(owned: list[MemoryRecord], ended: list[str], said: list[Any]) -> list[list[str]]:
+        both = in_doubt(owned, [record for record in owned if record.memory_id in ended], said)
+        if not isinstance(both, (tuple, list)) or len(both) != 2:
+            raise Misconception("Give back two lists: the memories, and the statements.", got=both)
+        return [ids_of(both[0], "in doubt"), _in_short(both[1])]
+
+    case.table(doubtful, IN_DOUBT, lambda owned, ended, said: (
+        f"owned: {in_a_line(owned)}; over: {ended or 'none'}; said: {_in_short(said) or 'nothing'}"))
+
+
+def _in_short(statements: list[tuple[Source, Candidate]]) -> list[str]:
+    return [f"{source.source_id} {WORDS[candidate.content]}" for source, candidate in statements]
+
+
 # --- Regenerate -------------------------------------------------------------------------------------
 
 FREED = memory_of(VEG, "veg", "s1 s2", invalidated_at=NOW, needs_regeneration=True, confidence=0.70)

@@ -1,13 +1,12 @@
-"""Around a decision: what must be right before it is carried out, the memory it names, the one it makes, and
-what of a conversation is new at all."""
+"""Around a decision: what must be right before it is carried out, the memory it names, and what of a
+conversation is new at all."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from memlab.messages import news, read_messages
-from memlab.records import Candidate, MemoryRecord, Operation, Source, check_kind, starting_confidence
+from memlab.records import Candidate, MemoryRecord, Operation, Source, check_kind
 from memlab.store import MemoryStore
 
 
@@ -34,25 +33,6 @@ def target_of(store: MemoryStore, operation: Operation, user_id: str, app_name: 
             "use an id that affected_memories() returned"
         )
     return target
-
-
-def new_memory(
-    operation: Operation, candidate: Candidate, source: Source, user_id: str, app_name: str
-) -> MemoryRecord:
-    """The memory that `operation` makes of `candidate`, resting on `source` and begun when it was said."""
-    return MemoryRecord(
-        content=operation.content,
-        user_id=user_id,
-        app_name=app_name,
-        topic=candidate.topic,
-        subject=candidate.subject,
-        importance=candidate.importance,
-        half_life_days=candidate.half_life_days,
-        confidence=starting_confidence(candidate.confidence, source),
-        sources=[replace(source, inherited=False)],
-        created_at=source.at,
-        updated_at=source.at,
-    )
 
 
 def unheard(

@@ -120,13 +120,11 @@ def inspect(candidate: object, legible: Callable[[str], str], *, verified: bool 
 
 def _said_by_the_customer(candidate: Candidate) -> Proposal:
     candidate = replace(candidate)  # checks its fields once more: they may have been changed since
+    about = "customer" if candidate.subject == "user" else candidate.subject
     return Proposal(
-        text=candidate.content,
-        about="customer" if candidate.subject == "user" else candidate.subject,
-        importance=round(1 + 4 * candidate.importance),
-        excerpt=candidate.excerpt,
-        metadata={"topic": candidate.topic},
-    )
+        text=candidate.content, about=about, importance=round(1 + 4 * candidate.importance),
+        excerpt=candidate.excerpt, metadata={"topic": candidate.topic},
+    )  # fmt: skip
 
 
 def reduced(candidate: Item, need_only: Callable[[str], str]) -> Item | None:

@@ -20,6 +20,9 @@ Statement = tuple[Source, Candidate]
 SameFact = Callable[[str, str], bool]
 """Whether two contents say the same, as consolidation sees it."""
 
+REBUILT = ("sources", "confidence", "updated_at", "invalidated_at", "superseded_by")
+"""What a replay decides anew. The rest of a memory stays: its id, its words, its history, its first date."""
+
 
 def about(fact: Candidate | MemoryRecord) -> Group:
     """What a fact is about.
@@ -88,23 +91,6 @@ def without(statements: list[Statement], others: list[Statement], same_fact: Sam
     ]
 
 
-def in_doubt(
-    owned: list[MemoryRecord], over: list[MemoryRecord], said: list[Statement]
-) -> tuple[list[MemoryRecord], list[Statement]]:
-    """The memories and the statements of the groups to be rebuilt, as far as they are not `over`.
-
-    Those are the groups of flagged memories, and those in which something was said and nothing is held:
-    there, what was revoked may have kept the rest out.
-    """
-    shared = [record for record in owned if record.scope == "user"]
-    held = {about(record) for record in shared if record.active()}
-    unheld = {about(candidate) for _, candidate in said} - held
-    groups = unheld | {about(record) for record in owned if record.needs_regeneration}
-    ended = {record.memory_id for record in over}
-    stored = [record for record in shared if about(record) in groups and record.memory_id not in ended]
-    return stored, [statement for statement in said if about(statement[1]) in groups]
-
-
 def in_order(said: list[Statement], witnessed: list[Statement]) -> Iterator[Statement]:
     """Both lists merged by time, each in its own order: what was learned late counts as said late.
 
@@ -159,19 +145,12 @@ def _twins(
 
 
 def _carried_over(new: MemoryRecord, before: MemoryRecord | None, ids: Mapping[str, str]) -> MemoryRecord:
-    successor = ids[new.superseded_by] if new.superseded_by else None
+    """The memory `before` as the replay has it, the `new` one where there was none; no flag is left."""
+    new = replace(new, superseded_by=ids[new.superseded_by] if new.superseded_by else None, history=[])
     if before is None:
-        return replace(new, superseded_by=successor, history=[])
-    return replace(
-        before,
-        sources=new.sources,
-        confidence=new.confidence,
-        updated_at=new.updated_at,
-        invalidated_at=new.invalidated_at,
-        superseded_by=successor,
-        needs_regeneration=False,
-        history=before.history.copy(),
-    )
+        return new
+    rebuilt = {field: getattr(new, field) for field in REBUILT}
+    return replace(before.copy(), **rebuilt, needs_regeneration=False)
 
 
 def _change(record: MemoryRecord, before: MemoryRecord | None) -> str:

@@ -10,7 +10,7 @@ from memlab.records import ACTIONS, TRUST, Candidate, MemoryRecord, Operation, S
 from memlab.store import MemoryStore
 from solutions import consolidation as given
 from solutions.consolidation import is_exclusive, same_fact
-from solutions.given.operations import new_memory, nothing_learned, target_of, unheard
+from solutions.given.operations import nothing_learned, target_of, unheard
 
 Memories = list[MemoryRecord]
 
@@ -112,6 +112,19 @@ def early_returns(memory: MemoryRecord, operation: Operation, source: Source) ->
     memory.history.append(f"{source.source_id} says so too")
 
 
+def field_by_field(
+    operation: Operation, candidate: Candidate, source: Source, user_id: str, app_name: str
+) -> MemoryRecord:
+    memory = MemoryRecord(operation.content, user_id, app_name)
+    memory.topic, memory.subject = candidate.topic, candidate.subject
+    memory.importance, memory.half_life_days = candidate.importance, candidate.half_life_days
+    memory.confidence = min(candidate.confidence, TRUST[source.source_type])
+    memory.sources.append(replace(source))
+    memory.sources[0].inherited = False
+    memory.created_at = memory.updated_at = source.at
+    return memory
+
+
 def one_return(
     store: MemoryStore,
     operation: Any,
@@ -126,7 +139,7 @@ def one_return(
     with store.transaction():
         touched = target_of(store, operation, user_id, app_name)
         if operation.action != "NOOP":
-            new = new_memory(operation, candidate, source, user_id, app_name)
+            new = given.new_memory(operation, candidate, source, user_id, app_name)
             displaced = given.displaced_by(new, store.scan(user_id, app_name), target=touched)
             given.supersede(store, displaced, new, operation.reason)
             touched = new
@@ -192,6 +205,7 @@ RIGHT: dict[str, list[Any]] = {
     "04-decide": [step_by_step],
     "04-supersede": [new_first],
     "04-corroborate": [early_returns],
+    "04-new-memory": [field_by_field],
     "04-apply": [one_return],
     "04-consolidate": [in_two_lines],
     "04-learn": [in_a_list],
@@ -368,6 +382,28 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ("max(memory.updated_at, source.at) => source.at", "later of the two"),
         ("replace(source, inherited=False) => source", "kept the mark"),
         ("memory.own_sources() => memory.sources", "lineage only"),
+    ],
+    "04-new-memory": [
+        ("content=operation.content => content=candidate.content", "A model decided"),
+        ("content=operation.content => content=candidate.excerpt", "What she said is the excerpt"),
+        ("user_id=user_id => user_id=app_name", "It is Ada's"),
+        ("        app_name=app_name,\n => ", "went to another app"),
+        ("        topic=candidate.topic,\n => ", "No topic sweep"),
+        ("        subject=candidate.subject,\n => ", "*user* is allergic"),
+        ("        importance=candidate.importance,\n => ", "as important as small talk"),
+        ("        half_life_days=candidate.half_life_days,\n => ", "fades like small talk"),
+        ("        confidence=starting_confidence(candidate.confidence, source),\n => ", "default of 0.60"),
+        ("starting_confidence(candidate.confidence, source) => candidate.confidence", "a chat is trusted"),
+        ("starting_confidence(candidate.confidence, source) => starting_confidence(1.0, source)",
+         "the smaller of the two"),
+        ("        sources=[replace(source, inherited=False)],\n => ", "Nobody can say why"),
+        ("replace(source, inherited=False) => source", "states *this* memory"),
+        ("replace(source, inherited=False) => Source(source.source_type, source.source_id)",
+         "lost its words"),
+        ("replace(source, inherited=False) => setattr(source, 'inherited', False) or source",
+         "You changed the source"),
+        ("        created_at=source.at,\n => ", "when your code ran"),
+        ("        updated_at=source.at,\n => ", "as fresh as if said today"),
     ],
     "04-apply": [
         ("supersede(store, => (lambda *_: None)(store,", "Nothing was stored"),

@@ -14,7 +14,7 @@ from memlab.records import TRUST, Candidate, MemoryRecord, Source, check_fractio
 from memlab.store import MemoryStore
 from solutions.consolidation import Extractor, consolidate, same_fact
 from solutions.extraction import rule_extract
-from solutions.forgetting import Revocation, detach, replay, tombstone, witnessed
+from solutions.forgetting import Revocation, detach, in_doubt, replay, tombstone, witnessed
 from solutions.given import regeneration as parts
 
 Answer = Callable[..., Any]
@@ -92,6 +92,19 @@ def closing_by_hand(
     return memories
 
 
+def group_by_group(
+    owned: list[MemoryRecord], over: list[MemoryRecord], said: list[tuple[Source, Candidate]]
+) -> tuple[list[MemoryRecord], list[tuple[Source, Candidate]]]:
+    groups = [parts.about(record) for record in owned if record.needs_regeneration]
+    for _, candidate in said:
+        members = [r for r in owned if (r.subject, r.topic) == (candidate.subject, candidate.topic)]
+        if not any(record.scope == "user" and record.active() for record in members):
+            groups.append(parts.about(candidate))
+    stored = [record for record in owned if parts.about(record) in groups]
+    stored = [record for record in stored if record.scope == "user" and record not in over]
+    return stored, [(source, candidate) for source, candidate in said if parts.about(candidate) in groups]
+
+
 def extracting_first(
     store: MemoryStore, user_id: str, app_name: str = "default", *, extract: Extractor = rule_extract
 ) -> list[MemoryRecord]:
@@ -103,7 +116,7 @@ def extracting_first(
         owned = store.owned(user_id, app_name)
         over = parts.over_for_good(owned)
         heard = parts.without(said, witnessed(over), same_fact)
-        stored, heard = parts.in_doubt(owned, over, heard)
+        stored, heard = in_doubt(owned, over, heard)
         statements = list(parts.in_order(heard, parts.without(witnessed(stored), heard, same_fact)))
         rebuilt = replay(
             statements, beside=parts.put_by_hand(stored), embedder=store.embedder, user_id=user_id,
@@ -156,6 +169,7 @@ RIGHT: dict[str, list[Answer]] = {
     "07-detach": [one_by_one],
     "07-forget-source": [in_two_lists],
     "07-replay": [closing_by_hand],
+    "07-in-doubt": [group_by_group],
     "07-regenerate": [extracting_first],
     "07-prune": [in_a_loop],
     "07-expire": [by_activity],
@@ -244,6 +258,23 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         (", app_name=app_name) => ) ;; scratch.owned(user_id, app_name) => scratch.owned(user_id)",
          "made for another owner"),
         ("MemoryStore(embedder=embedder) => MemoryStore()", "similarity then decides"),
+    ],
+    "07-in-doubt": [
+        (" if record.needs_regeneration} => }", "name is not flagged"),
+        (" - held => ", "Take `held` away"),
+        (" | {about(record) for record in owned if record.needs_regeneration} => ", "left it as it is"),
+        ("for statement in said if about(statement[1]) in groups => for statement in said if about("
+         "statement[1]) in unheld", "Only the memory"),
+        ("if about(record) in groups and => if record.needs_regeneration and", "its rival is"),
+        ("if about(record) in groups and => if groups and", "the name is not"),
+        ("shared = => about = lambda fact: fact.topic\n    shared =", "The wife's diet"),
+        ("groups = unheld | => groups =", "a diet was said"),
+        ("if about(statement[1]) in groups => if groups", "out of the statements"),
+        (" if record.active()} => }", "ask `record.active()`"),
+        (" and record.memory_id not in ended => ", "among those that are `over`"),
+        (' if record.scope == "user"] => ]', "Only session s9"),
+        ("stored = [record for record in shared => stored = [record for record in owned",
+         "it would be removed"),
     ],
     "07-regenerate": [
         ("store.put(record) => pass", "veg still lies there"),
