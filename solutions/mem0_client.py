@@ -61,7 +61,7 @@ def build_memory(
 
 def _complete_rewritings(folder: Path) -> None:
     """What an erasure that was killed has left: mem0 would open an empty collection beside it."""
-    from solutions.chroma_tools import complete_rewritings, folder_client  # only where Chroma is used
+    from solutions.given.chroma import complete_rewritings, folder_client  # only where Chroma is used
 
     if folder.exists():
         client: Any = folder_client(folder)  # Any: Chroma's own type does not mention close()

@@ -525,7 +525,7 @@ def compact(memory: Memory) -> None:
     """Leave no byte of deleted rows in the vector store's folder; a server's is out of reach, and warns."""
     settings = memory.config.vector_store
     if settings.provider == "chroma" and settings.config.path and not settings.config.host:
-        from solutions.chroma_tools import purge  # here, so that Chroma is imported only where it is used
+        from solutions.given.chroma import purge  # here, so that Chroma is imported only where it is used
 
         purge(memory.vector_store.client)
         # purge has put other collections in the place of those that mem0 knows

@@ -36,7 +36,9 @@ from course.pictures.views import (
 from memlab.records import MemoryRecord, Operation, Source
 from memlab.store import StoreError
 from solutions.chroma_store import ChromaMemoryStore, meets, visible_where
-from solutions.chroma_tools import (
+from solutions.chroma_tools import similarity, to_metadata, topic_sweep, where_all
+from solutions.extraction import ExtractionFailed, rule_extract
+from solutions.given.chroma import (
     NO_EMBEDDER,
     find_collection,
     folder_client,
@@ -44,12 +46,7 @@ from solutions.chroma_tools import (
     from_metadata,
     memory_client,
     open_collection,
-    similarity,
-    to_metadata,
-    topic_sweep,
-    where_all,
 )
-from solutions.extraction import ExtractionFailed, rule_extract
 from solutions.mem0_client import build_memory, read_memories
 from solutions.mem0_port import Mem0Adapter, conversations, owner_filter, records, rows
 from solutions.policy_store import PolicyStore

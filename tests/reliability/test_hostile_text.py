@@ -59,6 +59,7 @@ LEFT_OUT = {
     "solutions.extraction.expand": "takes a pattern, written by the author of a rule",
     "solutions.extraction.around": "takes a pattern, written by the author of a rule",
     "solutions.chroma_tools": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
+    "solutions.given.chroma": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.chroma_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.policy_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.mem0_client": "takes folders and replies; fewer texts, in test_hostile_stores.py",
