@@ -192,7 +192,7 @@ class Chroma(Peer):
     where: ClassVar[dict[str, Any]] = {"$and": [{"user_id": user()}, {"active": True}]}
 
     def prepare(self) -> None:
-        from solutions.chroma_tools import folder_client, open_collection
+        from solutions.given.chroma import folder_client, open_collection
 
         self.connect, self.open_collection = folder_client, open_collection
 

@@ -41,7 +41,7 @@ def sqlite_system(folder: Path, extract: Extractor | None = None) -> MemorySyste
 def chroma_system(folder: Path, extract: Extractor | None = None) -> MemorySystem:
     """The same system on Chroma, whose data live in `folder`."""
     from solutions.chroma_store import ChromaMemoryStore  # here: the other systems need not wait for Chroma
-    from solutions.chroma_tools import folder_client
+    from solutions.given.chroma import folder_client
 
     class OnChroma(MemorySystem):
         """Closes its client too, which nobody else uses."""

@@ -33,7 +33,8 @@ from memlab.engine.blocks import Floats, Matches
 from memlab.messages import news, read_messages
 from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id, check_kind, check_owner
 from memlab.store import DEFAULT_SCOPES, MemoryStore, StoreError, check_scopes, identity_of
-from solutions.chroma_tools import (
+from solutions.chroma_tools import where_all, where_any
+from solutions.given.chroma import (
     NO_EMBEDDER,
     NO_VECTOR,
     Metadata,
@@ -42,8 +43,6 @@ from solutions.chroma_tools import (
     open_collection,
     purge,
     rewrite,
-    where_all,
-    where_any,
 )
 
 GRACE = 10.0  # seconds, far more than a transaction takes to land
@@ -98,12 +97,12 @@ def owned_where(user_id: str, app_name: str) -> Where:
 class ChromaMemoryStore(MemoryStore):
     """Memories and their conversations in two Chroma collections; see the top of this module.
 
-    client: from `chroma_tools`: in memory, on a folder, or of a server; closing it is up to you.
+    client: from `solutions.given.chroma`: in memory, on a folder, or of a server; closing it is up to you.
     collection: the name of the memories' collection; what is kept beside them is in NAME-ledger.
     Raises StoreError for a collection that was built with another embedder.
 
     Example:
-    >>> from solutions.chroma_tools import memory_client
+    >>> from solutions.given.chroma import memory_client
     >>> store = ChromaMemoryStore(memory_client())
     >>> store.put(MemoryRecord("The user goes by Ada.", "u_ada"))
     >>> [record.content for record in store.scan("u_ada")], store.scan("u_bo")
@@ -210,7 +209,7 @@ class ChromaMemoryStore(MemoryStore):
             settings = self.client.get_settings()
             if settings.chroma_server_host:
                 cure = (
-                    "stop the server, then purge(folder_client(PATH)) of solutions.chroma_tools where it ran"
+                    "stop the server, then purge(folder_client(PATH)) of solutions.given.chroma where it ran"
                 )
                 warnings.warn(f"{self.path} still has deleted bytes; {cure}", BytesRemain, stacklevel=2)
             elif settings.is_persistent:

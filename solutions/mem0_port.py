@@ -99,7 +99,7 @@ def build_memory(
     """
     one_of("store", store, ("chroma", "qdrant"))
     if store == "chroma" and (Path(folder) / store).exists():
-        from solutions.chroma_tools import complete_rewritings, folder_client  # only where Chroma is used
+        from solutions.given.chroma import complete_rewritings, folder_client  # only where Chroma is used
 
         client: Any = folder_client(Path(folder) / store)  # Any: Chroma's own type does not mention close()
         with closing(client):
@@ -408,7 +408,7 @@ def compact(memory: Memory) -> None:
     """Leave no byte of deleted rows in the vector store's folder; a server's is out of reach, and warns."""
     settings = memory.config.vector_store
     if settings.provider == "chroma" and settings.config.path and not settings.config.host:
-        from solutions.chroma_tools import purge  # here, so that Chroma is imported only where it is used
+        from solutions.given.chroma import purge  # here, so that Chroma is imported only where it is used
 
         purge(memory.vector_store.client)
         # purge has put other collections in the place of those that mem0 knows

@@ -16,19 +16,10 @@ from chromadb.api.models.Collection import Collection
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import check_id, check_number, check_text, new_id, one_of
+from memlab.records import check_id, check_number, check_text, check_whole, new_id, one_of
 from memlab.store import identity_of
-from solutions.chroma_tools import (
-    NAME,
-    NO_EMBEDDER,
-    NO_VECTOR,
-    Where,
-    from_metadata,
-    open_collection,
-    similarity,
-    to_metadata,
-    where_all,
-)
+from solutions.chroma_tools import similarity, to_metadata, where_all
+from solutions.given.chroma import NAME, NO_EMBEDDER, NO_VECTOR, Where, from_metadata, open_collection
 
 Kind = Literal["fact", "preference", "episode"]
 
@@ -69,7 +60,7 @@ class PolicyStore:
     typed. embedder: text -> vector, the same one for the whole life of a business's collections.
 
     Example:
-    >>> from solutions.chroma_tools import memory_client
+    >>> from solutions.given.chroma import memory_client
     >>> store = PolicyStore(memory_client(), "crumb")
     >>> _ = store.remember("rohan", "Lives in Baner.", "fact", 4, slot="address")
     >>> _ = store.remember("rohan", "Lives in Kothrud.", "fact", 4, slot="address")
@@ -124,7 +115,7 @@ class PolicyStore:
     def forget_user(self, user_id: str) -> int:
         """Erase all about this user, the log too; the number of memories erased.
 
-        The rows are gone at once, their bytes after `chroma_tools.purge(client)`.
+        The rows are gone at once, their bytes after `purge(client)` of `solutions.given.chroma`.
         """
         mine: Any = {"user_id": check_id("user_id", user_id)}
         count = len(self.memories.get(where=mine, include=[])["ids"])
@@ -228,9 +219,9 @@ def recall(store: PolicyStore, user_id: str, query: str, k: int = 3, *, overfetc
 
     A score is 0.5 · relevance + 0.2 · 0.99^days + 0.3 · importance / 5. Nothing that has expired or was
     replaced comes back, pinned or not. Of the others, `overfetch` at least are scored: the nearest by cosine.
+    Raises ValueError for a k that is no whole number of 0 or more.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ValueError(f"k={k!r:.60} is not a whole number of 0 or more; pass e.g. k=3")
+    check_whole("k", k)
     live = store.what_do_you_remember(user_id)
     pins = [memory for memory in live if memory.importance >= SAFETY]
     others = {memory.memory_id: memory for memory in live if memory.importance < SAFETY}

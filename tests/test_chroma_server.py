@@ -18,7 +18,7 @@ from pipeline import ADA, Teller, frozen
 from memlab.store import StoreError
 from solutions import chroma_store
 from solutions.chroma_store import BytesRemain, ChromaMemoryStore
-from solutions.chroma_tools import folder_client, folder_holding, local_server, purge, server_client
+from solutions.given.chroma import folder_client, folder_holding, local_server, purge, server_client
 from solutions.policy_store import PolicyStore
 
 WRITES = 40

@@ -26,7 +26,9 @@ from memlab.records import MemoryRecord, Source
 from memlab.store import MemoryStore, StoreError
 from solutions import chroma_store
 from solutions.chroma_store import ChromaMemoryStore, meets, visible_where
-from solutions.chroma_tools import (
+from solutions.chroma_tools import similarity, to_metadata, topic_sweep, where_all, where_any
+from solutions.forgetting import forget_source, regenerate
+from solutions.given.chroma import (
     NO_EMBEDDER,
     find_collection,
     folder_client,
@@ -36,13 +38,7 @@ from solutions.chroma_tools import (
     open_collection,
     purge,
     rewrite,
-    similarity,
-    to_metadata,
-    topic_sweep,
-    where_all,
-    where_any,
 )
-from solutions.forgetting import forget_source, regenerate
 
 HASH = ("hash_embed", 256)
 QUERY = "any dietary restrictions I should know about?"

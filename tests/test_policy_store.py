@@ -15,7 +15,8 @@ from pipeline import frozen
 from memlab import clock
 from memlab.engine.recordings import RecordedEmbedder
 from memlab.store import StoreError
-from solutions.chroma_tools import folder_client, folder_holding, memory_client, purge, similarity
+from solutions.chroma_tools import similarity
+from solutions.given.chroma import folder_client, folder_holding, memory_client, purge
 from solutions.policy_store import Memory, PolicyStore, newest, recall, remember, score
 
 ALLERGY = "Allergic to peanuts. Confirmed twice."

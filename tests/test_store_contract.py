@@ -11,7 +11,7 @@ from pipeline import frozen
 
 from memlab.store import MemoryStore
 from solutions.chroma_store import ChromaMemoryStore
-from solutions.chroma_tools import folder_client, local_server, memory_client, server_client
+from solutions.given.chroma import folder_client, local_server, memory_client, server_client
 
 
 @pytest.fixture(autouse=True)

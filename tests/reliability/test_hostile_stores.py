@@ -37,7 +37,9 @@ from course.pictures.views import (
 from memlab.records import MemoryRecord, Operation, Source
 from memlab.store import StoreError
 from solutions.chroma_store import ChromaMemoryStore, meets, visible_where
-from solutions.chroma_tools import (
+from solutions.chroma_tools import similarity, to_metadata, topic_sweep, where_all
+from solutions.extraction import ExtractionFailed, rule_extract
+from solutions.given.chroma import (
     NO_EMBEDDER,
     find_collection,
     folder_client,
@@ -45,12 +47,7 @@ from solutions.chroma_tools import (
     from_metadata,
     memory_client,
     open_collection,
-    similarity,
-    to_metadata,
-    topic_sweep,
-    where_all,
 )
-from solutions.extraction import ExtractionFailed, rule_extract
 from solutions.given.mem0_rows import conversations, rows
 from solutions.mem0_port import Mem0Adapter, owner_filter, read_memories, records
 from solutions.policy_store import PolicyStore

@@ -64,6 +64,7 @@ LEFT_OUT = {
     "solutions.given.rules.expand": "takes a pattern, written by the author of a rule",
     "solutions.given.rules.around": "takes a pattern, written by the author of a rule",
     "solutions.chroma_tools": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
+    "solutions.given.chroma": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.chroma_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.policy_store": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",
     "solutions.mem0_port": "a call takes milliseconds: fewer texts, in test_hostile_stores.py",

@@ -8,38 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from memlab import clock
-from memlab.records import check_id, new_id
+from memlab.records import check_id, check_whole, new_id
 from solutions.policy_store import check_memory, score
 
 Answer = Callable[..., Any]
-Wrong = list[tuple[Answer, str]]
 
-
-# --- 09-similarity ----------------------------------------------------------------------------------
-
-
-def the_distance_itself(distance: float, space: str = "cosine") -> float:
-    return distance
-
-
-def one_over_one_plus(distance: float, space: str = "cosine") -> float:
-    return 1 / (1 + distance)
-
-
-def one_minus_in_every_space(distance: float, space: str = "cosine") -> float:
-    return 1 - distance
-
-
-def squared_again(distance: float, space: str = "cosine") -> float:
-    return 1 - distance**2 / 2 if space == "l2" else 1 - distance
-
-
-def cut_off_at_zero(distance: float, space: str = "cosine") -> float:
-    return max(0.0, 1 - distance / 2 if space == "l2" else 1 - distance)
-
-
-def any_space(distance: float, space: str = "cosine") -> float:
-    return 1 - distance / 2 if space == "l2" else 1 - distance
+# --- right, and written differently -------------------------------------------------------------------
 
 
 def from_a_table(distance: float, space: str = "cosine") -> float:
@@ -47,39 +21,6 @@ def from_a_table(distance: float, space: str = "cosine") -> float:
     if space not in scale:
         raise ValueError(f"space={space!r} is none of {sorted(scale)}")
     return 1 - scale[space] * distance
-
-
-# --- 09-where ---------------------------------------------------------------------------------------
-
-
-def always_and(*conditions: dict[str, Any]) -> dict[str, Any]:
-    return {"$and": list(conditions)}
-
-
-def empty_for_none(*conditions: dict[str, Any]) -> dict[str, Any]:
-    return (
-        {"$and": list(conditions)}
-        if len(conditions) > 1
-        else {k: v for c in conditions for k, v in c.items()}
-    )
-
-
-def and_of_one(*conditions: dict[str, Any]) -> dict[str, Any] | None:
-    return {"$and": list(conditions)} if conditions else None
-
-
-def merged(*conditions: dict[str, Any]) -> dict[str, Any] | None:
-    return {key: value for condition in conditions for key, value in condition.items()} or None
-
-
-def any_of(*conditions: dict[str, Any]) -> dict[str, Any] | None:
-    return {"$or": list(conditions)} if len(conditions) > 1 else next(iter(conditions), None)
-
-
-def nested(*conditions: dict[str, Any]) -> dict[str, Any] | None:
-    if len(conditions) < 2:
-        return conditions[0] if conditions else None
-    return {"$and": [conditions[0], nested(*conditions[1:])]}
 
 
 def by_length(*conditions: dict[str, Any]) -> dict[str, Any] | None:
@@ -91,239 +32,50 @@ def by_length(*conditions: dict[str, Any]) -> dict[str, Any] | None:
     return {"$and": [*conditions]}
 
 
-# --- 09-metadata ------------------------------------------------------------------------------------
+def with_json_alone(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
+    def packed(name: str, value: object) -> object:
+        if isinstance(value, list | dict) or str(value).startswith("json:"):
+            try:
+                return "json:" + json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{name}: {error}") from None
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} is no number to filter by")
+        if value is not None and not isinstance(value, str | int | float):
+            raise TypeError(f"{name} is no JSON")
+        return value
 
-
-def _dumped(name: str, value: Any) -> str:
-    try:
-        return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from None
-
-
-def _encode(name: str, value: Any, dumped: Callable[[str, Any], str] = _dumped) -> Any:
-    if isinstance(value, list | dict) or (isinstance(value, str) and value.startswith("json:")):
-        return "json:" + dumped(name, value)
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError(f"{name} is NaN")
-    if value is not None and not isinstance(value, str | int | float):
-        raise TypeError(f"{name} is no JSON")
-    return value
-
-
-def with_a_loop(
-    fields: Mapping[str, object], *, update: bool = False, dumped: Callable[[str, Any], str] = _dumped
-) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    for name, value in fields.items():
-        if value is None and not update:
-            continue
-        metadata[name] = _encode(name, value, dumped)
-    return metadata
-
-
-def nan_in_a_list(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    return with_a_loop(fields, update=update, dumped=lambda name, value: json.dumps(value))
-
-
-def unnamed_in_a_list(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    def dumped(name: str, value: Any) -> str:
-        if isinstance(value, list) and math.nan in value:
-            raise ValueError(name)
-        return json.dumps(value)
-
-    return with_a_loop(fields, update=update, dumped=dumped)
-
-
-def keeps_none(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    return with_a_loop(fields, update=True)
-
-
-def none_as_text(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    return with_a_loop({name: str(value) if value is None else value for name, value in fields.items()})
-
-
-def never_none(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    return with_a_loop(fields)
-
-
-def drops_what_is_falsy(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    return {k: v for k, v in with_a_loop(fields, update=update).items() if v or v is None}
-
-
-def lists_as_they_are(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    plain = {k: v for k, v in fields.items() if not isinstance(v, list)}
-    return with_a_loop(plain, update=update) | {k: v for k, v in fields.items() if isinstance(v, list)}
-
-
-def no_empty_lists(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    return with_a_loop({k: v for k, v in fields.items() if v != []}, update=update)
-
-
-def text_untouched(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    texts = {k: v for k, v in fields.items() if isinstance(v, str)}
-    return with_a_loop(fields, update=update) | texts
-
-
-def all_as_json(fields: Mapping[str, object], *, update: bool = False) -> dict[str, Any]:
-    kept = {k: v for k, v in fields.items() if v is not None or update}
-    return {
-        k: v if isinstance(v, str | None) or type(v) in (int, float) else "json:" + json.dumps(v)
-        for k, v in kept.items()
-    }
-
-
-# --- 09-topic-sweep ---------------------------------------------------------------------------------
-
-
-def _pairs(found: Any) -> list[tuple[str, dict[str, Any]]]:
-    return [(text, dict(about)) for text, about in zip(found["documents"], found["metadatas"], strict=True)]
-
-
-def _checked(user_id: str, topic: str) -> dict[str, Any]:
-    return {"$and": [{"user_id": check_id("user_id", user_id)}, {"topic": check_id("topic", topic)}]}
-
-
-def everybodys(collection: Any, user_id: str, topic: str) -> Any:
-    return _pairs(collection.get(where={"topic": topic}))
-
-
-def every_topic(collection: Any, user_id: str, topic: str) -> Any:
-    return _pairs(collection.get(where={"user_id": user_id}))
-
-
-def active_only(collection: Any, user_id: str, topic: str) -> Any:
-    return [pair for pair in _pairs(collection.get(where=_checked(user_id, topic))) if pair[1]["active"]]
-
-
-def nearest_ten(collection: Any, user_id: str, topic: str) -> Any:
-    found = collection.get(where=_checked(user_id, topic), limit=10)
-    return _pairs(found)
-
-
-def texts_only(collection: Any, user_id: str, topic: str) -> Any:
-    return collection.get(where=_checked(user_id, topic))["documents"]
-
-
-def unchecked(collection: Any, user_id: str, topic: str) -> Any:
-    return _pairs(collection.get(where={"$and": [{"user_id": user_id}, {"topic": topic}]}))
+    return {name: packed(name, value) for name, value in fields.items() if update or value is not None}
 
 
 def filtered_in_python(collection: Any, user_id: str, topic: str) -> Any:
     check_id("topic", topic)
-    mine = _pairs(collection.get(where={"user_id": check_id("user_id", user_id)}))
-    return [(text, about) for text, about in mine if about["topic"] == topic]
+    rows = collection.get(where={"user_id": check_id("user_id", user_id)})
+    pairs = zip(rows["documents"], rows["metadatas"], strict=True)
+    return [(text, dict(about)) for text, about in pairs if about["topic"] == topic]
 
 
-# --- 09-remember ------------------------------------------------------------------------------------
-
-
-def _written(
-    store: Any, user_id: str, text: str, kind: str, importance: int, slot: str, ttl_days: float,
-    sources: Iterable[str], generation: int = 1, day: float = clock.DAY,
+def by_upsert(
+    store: Any, user_id: str, text: str, kind: str, importance: int, *, slot: str = "", ttl_days: float = 0,
+    sources: Iterable[str] = (),
 ) -> str:  # fmt: skip
-    now, name = clock.now(), new_id()
+    check_memory(user_id, text, kind, importance, slot, ttl_days, sources)
+    rivals = [row for row in store.rows(user_id) if slot and row.slot == slot]
     about = {
-        "user_id": user_id, "kind": kind, "importance": importance, "slot": slot, "created_at": now,
-        "expires_at": now + ttl_days * day if ttl_days else 0.0, "generation": generation,
-        "sources": "json:" + json.dumps(list(sources)),
+        "user_id": user_id, "kind": kind, "importance": importance, "slot": slot, "created_at": clock.now(),
+        "expires_at": clock.now() + ttl_days * 86_400 if ttl_days else 0.0,
+        "generation": sorted([0, *(row.generation for row in rivals)])[-1] + 1,
+        "sources": "json:" + json.dumps([*sources]),
     }  # fmt: skip
+    name = new_id()
     store.memories.upsert(ids=[name], embeddings=[store.embedder(text)], documents=[text], metadatas=[about])
+    if rivals:
+        store.retire(user_id, rivals, "replaced")
     return name
-
-
-def _remember(
-    *,
-    check: bool = True,
-    find: Callable[[Any, str, str], list[Any]] = lambda store, user_id, slot: (
-        store.rows(user_id, {"slot": slot}) if slot else []
-    ),
-    first: bool = False,
-    generation_after: Callable[[list[Any]], int] = lambda old: (
-        1 + max((row.generation for row in old), default=0)
-    ),
-    late: bool = False,
-    log: bool = True,
-    retire: bool = True,
-    day: float = clock.DAY,
-) -> Answer:
-    def remember(
-        store: Any, user_id: str, text: str, kind: str, importance: int, *, slot: str = "",
-        ttl_days: float = 0, sources: Iterable[str] = (),
-    ) -> str:  # fmt: skip
-        if check:
-            check_memory(user_id, text, kind, importance, slot, ttl_days)
-        old = find(store, user_id, slot)
-        generation = generation_after(old)
-        if first:
-            store.retire(user_id, old, "replaced")
-        name = _written(store, user_id, text, kind, importance, slot, ttl_days, sources, generation, day)
-        if late:
-            old = find(store, user_id, slot)
-        if not log:
-            for row in old:
-                store.memories.delete(ids=[row.memory_id])
-        elif retire and not first:
-            store.retire(user_id, old, "replaced")
-        return name
-
-    return remember
-
-
-def _everybodys_slot(store: Any, user_id: str, slot: str) -> list[Any]:
-    return store.rows(user_id, {"slot": slot}) + store.rows("sunita", {"slot": slot}) if slot else []
-
-
-def _retires_for_all(store: Any, user_id: str, text: str, *about: Any, slot: str = "", **how: Any) -> str:
-    name: str = _remember()(store, user_id, text, *about, slot=slot, **how)
-    if slot:
-        others = store.memories.get(where={"slot": slot})["ids"]
-        if len(others) > 1:
-            store.memories.delete(ids=[other for other in others if other != name])
-    return name
-
-
-def never_is_now(store: Any, user_id: str, *rest: Any, ttl_days: float = 0, **how: Any) -> str:
-    name: str = _remember()(store, user_id, *rest, ttl_days=ttl_days, **how)
-    if not ttl_days:
-        store.memories.update(ids=[name], metadatas=[{"expires_at": clock.now()}])
-    return name
-
-
-# --- 09-recall --------------------------------------------------------------------------------------
-
-
-def _recall(
-    *,
-    pins_from: Callable[[Any, str], list[Any]] = lambda store, user_id: store.what_do_you_remember(user_id),
-    rank_from: Callable[[Any, str], list[Any]] = lambda store, user_id: store.what_do_you_remember(user_id),
-    pinned: Callable[[Any], bool] = lambda memory: memory.importance >= 5,
-    both: bool = False,
-    rank: Callable[[Any, float], float] = score,
-    spare: bool = True,
-    cut: Callable[[list[str], list[str], int], list[str]] = lambda pins, others, k: pins + others[:k],
-) -> Answer:
-    def recall(store: Any, user_id: str, query: str, k: int = 3, *, overfetch: int = 10) -> list[str]:
-        pins = [memory for memory in pins_from(store, user_id) if pinned(memory)]
-        others = {m.memory_id: m for m in rank_from(store, user_id) if both or not pinned(m)}
-        most = max(k, overfetch) + (len(store.rows(user_id)) if spare else 0)
-        near = store.similar(user_id, query, most)
-        scored = sorted(
-            ((rank(others[name], cosine), others[name].text) for name, cosine in near if name in others),
-            key=lambda pair: -pair[0],
-        )
-        return cut([pin.text for pin in pins], [text for _, text in scored], k)
-
-    return recall
-
-
-def by_text(store: Any, user_id: str, query: str, k: int = 3, *, overfetch: int = 10) -> list[str]:
-    pins = [m.text for m in store.what_do_you_remember(user_id) if m.importance >= 5]
-    ranked: list[str] = _recall(pinned=lambda _: False)(store, user_id, query, 100)
-    return pins + [text for text in ranked if text not in pins][:k]
 
 
 def everything_at_once(store: Any, user_id: str, query: str, k: int = 3, *, overfetch: int = 10) -> list[str]:
+    check_whole("k", k)
     cosines = dict(store.similar(user_id, query, 10_000))
     live = store.what_do_you_remember(user_id)
     pins = [memory.text for memory in live if memory.importance == 5]
@@ -332,79 +84,153 @@ def everything_at_once(store: Any, user_id: str, query: str, k: int = 3, *, over
     return pins + [memory.text for memory in rest][:k]
 
 
-WRONG: dict[str, Wrong] = {
-    "09-similarity": [
-        (the_distance_itself, "*smallest* number is the best match"),
-        (one_over_one_plus, "it is no cosine"),
-        (one_minus_in_every_space, "holds for the space cosine"),
-        (squared_again, "squared already"),
-        (cut_off_at_zero, "cut off at 0"),
-        (any_space, "names `space`"),
-    ],
-    "09-where": [
-        (always_and, "An empty `$and`"),
-        (empty_for_none, "`{}` is refused"),
-        (and_of_one, "`$and` of one"),
-        (merged, "One dict with two keys"),
-        (any_of, "everybody's active memories"),
-        (nested, "Do not nest"),
-    ],
-    "09-metadata": [
-        (keeps_none, "None is still in there"),
-        (none_as_text, "'None' is a text"),
-        (drops_what_is_falsy, "are values"),
-        (never_none, "keeps its old value"),
-        (lists_as_they_are, "A list must become JSON text"),
-        (no_empty_lists, "empty list went missing"),
-        (text_untouched, "begins with `json:`"),
-        (nan_in_a_list, "`allow_nan=False`"),
-        (unnamed_in_a_list, "cannot know the field"),
-        (all_as_json, "A bool as JSON text"),
-    ],
-    "09-topic-sweep": [
-        (everybodys, "Bo's memory came back"),
-        (every_topic, "aisle is not on diet"),
-        (active_only, "tombstone is missing"),
-        (nearest_ten, "nearest few"),
-        (texts_only, "list of pairs"),
-        (unchecked, "refuses an empty user_id"),
-    ],
-    "09-remember": [
-        (never_is_now, "0 stands for never"),
-        (_remember(retire=False), "Baner is still there"),
-        (_remember(late=True), "looked the old values up after writing"),
-        (_remember(first=True), "For a moment Rohan had no address"),
-        (_remember(find=lambda s, user_id, slot: s.rows(user_id) if slot else []), "His delivery time"),
-        (_retires_for_all, "Sunita's address went"),
-        (_remember(log=False), "without a trace"),
-        (_remember(generation_after=lambda old: 1), "one above the old"),
-        (_remember(generation_after=lambda old: 1 + len(old)), "one above the *highest*"),
-        (
-            _remember(find=lambda s, user_id, slot: s.rows(user_id, {"slot": slot})),
-            "An empty slot is no slot",
-        ),
-        (_remember(day=1.0), "seven days from now"),
-        (_remember(check=False), "`check_memory`, which is given, refuses this and names importance"),
-    ],
-    "09-recall": [
-        (_recall(pins_from=lambda *_: []), "had to compete and lost"),
-        (_recall(cut=lambda pins, others, k: (pins + others)[: max(k, len(pins))]), "used up the place"),
-        (_recall(cut=lambda pins, others, k: others[:k] + pins), "Pins come first"),
-        (_recall(both=True), "came back twice"),
-        (_recall(pins_from=lambda s, user_id: s.rows(user_id)), "Pinned or not"),
-        (_recall(rank_from=lambda s, user_id: s.rows(user_id)), "out of the ranking, too"),
-        (_recall(rank=lambda memory, cosine: cosine), "You took the k nearest"),
-        (_recall(spare=False), "nothing was left to rank"),
-        (by_text, "told memories apart by their text"),
-        (_recall(cut=lambda pins, others, k: pins + list(dict.fromkeys(others))[:k]), "what occurs twice"),
-    ],
-}
-
 RIGHT: dict[str, list[Answer]] = {
     "09-similarity": [from_a_table],
     "09-where": [by_length],
-    "09-metadata": [with_a_loop],
+    "09-metadata": [with_json_alone],
     "09-topic-sweep": [filtered_in_python],
-    "09-remember": [_remember()],
+    "09-remember": [by_upsert],
     "09-recall": [everything_at_once],
 }
+
+# --- wrong, as edits of the reference -------------------------------------------------------------------
+
+# fmt: off
+FORMULA = 'return 1 - distance / 2 if space == "l2" else 1 - distance =>'
+JOINED = 'return {"$and": list(conditions)} =>'
+PLAIN = "plain_value(name, value) =>"
+PAIRS = "return [(document, dict(metadata)) for document, metadata in pairs] =>"
+CHECK = "check_memory(user_id, text, kind, importance, slot, ttl_days, sources)"
+RETIRE = 'store.retire(user_id, old, f"replaced by {memory_id}")'
+NAMED = "memory_id = new_id()"
+HIGHEST = "max((memory.generation for memory in old), default=0)"
+
+WRONG: dict[str, list[tuple[str, str]]] = {
+    "09-similarity": [
+        (f"{FORMULA} return distance", "*smallest* number is the best match"),
+        (f"{FORMULA} return 1 / (1 + distance)", "it is no cosine"),
+        (f"{FORMULA} return 1 - distance / 2", "no squared length"),
+        (f"{FORMULA} return 1 - distance", "holds for the space cosine"),
+        ("distance / 2 if => distance**2 / 2 if", "squared already"),
+        ("else 1 - distance => else max(0.0, 1 - distance)", "cut off at 0"),
+        ('if space not in ("cosine", "ip", "l2"): => if False:', "names `space`"),
+    ],
+    "09-where": [
+        ("if len(conditions) < 2: => if False:", "An empty `$and`"),
+        ("if conditions else None => if conditions else {}", "`{}` is refused"),
+        ('return conditions[0] if => return {"$and": list(conditions)} if', "`$and` of one"),
+        (f"{JOINED} return conditions[0] | conditions[1]", "One dict with two keys"),
+        (f'{JOINED} return {{"$or": list(conditions)}}', "everybody's active memories"),
+        (f'{JOINED} return {{"$and": [conditions[0], where_all(*conditions[1:])]}}', "do not nest"),
+        (f'{JOINED} return {{"$and": conditions}}', "Make it a list"),
+        (f'{JOINED} copies = [dict(c) for c in conditions]\n    conditions[0].clear()\n'
+         '    return {"$and": copies}', "belongs to the caller"),
+    ],
+    "09-metadata": [
+        ("if update: => if True:", "None is still in there"),
+        ('if update: => if not update:\n                metadata[name] = "None"\n            else:',
+         "'None' is a text"),
+        ("if value is None: => if not value:", "are values"),
+        ("if update: => if False:", "keeps its old value"),
+        ("for name, value in fields.items(): => if update:\n        return dict(fields)\n"
+         "    for name, value in fields.items():", "no more than `add` does"),
+        (f"isinstance(value, list | dict) => isinstance(value, dict) ;; {PLAIN} value", "A list must become"),
+        ("elif isinstance => elif value == []:\n            pass\n        elif isinstance",
+         "empty list went missing"),
+        (" or (isinstance(value, str) and value.startswith(JSON)) => ", "begins with `json:`"),
+        (f"{PLAIN} value", "no comparison finds it"),
+        (f"{PLAIN} value if value == float('inf') else plain_value(name, value)", "Infinity is no JSON"),
+        (f"{PLAIN} value if isinstance(value, set) else plain_value(name, value)", "What is no JSON"),
+        ("json_text(name, value) => __import__('json').dumps(value)", "`allow_nan=False`"),
+        ("json_text(name, value) => json_text(name if 'nan' in str(value) else '?', value)",
+         "cannot know the field"),
+        ("isinstance(value, list | dict) => isinstance(value, list | dict | bool)", "A bool as JSON text"),
+        ("for name, value in fields.items(): => kept = list(fields.items())\n    fields.clear()\n"
+         "    for name, value in kept:", "belongs to the caller"),
+    ],
+    "09-topic-sweep": [
+        ('{"user_id": check_id("user_id", user_id)}, => ', "Bo's memory came back"),
+        (', {"topic": check_id("topic", topic)} => ', "aisle is not on diet"),
+        ('where_all( => where_all({"active": True}, ', "tombstone is missing"),
+        ('rows["documents"], => rows["ids"],', "These are the ids"),
+        (f"{PAIRS} return list(dict(pairs).items())", "made one of them"),
+        ("get(where=wanted) => get(where=wanted, limit=100)", "or a page"),
+        (f'{PAIRS} return rows["documents"]', "list of pairs"),
+        ('check_id("user_id", user_id) => user_id', "refuses an empty user_id"),
+        ('check_id("topic", topic) => topic', "refuses an empty topic"),
+    ],
+    "09-remember": [
+        ("clock.DAY if ttl_days else NEVER => clock.DAY", "0 stands for never"),
+        (f"1 + {HIGHEST} => {HIGHEST}", "first value of a slot is generation 1"),
+        ('"sources": list(sources) => "sources": []', "The sources are lost"),
+        ('"importance": importance => "importance": 4', "Not every argument"),
+        ("ttl_days * clock.DAY => ttl_days", "seven days from now"),
+        ("now + ttl_days => now + int(ttl_days)", "need not be whole"),
+        ("store.embedder(text) => hash_embed(text)", "not the store's own"),
+        ("return memory_id => return text", "you give back its id"),
+        (f"{RETIRE} => store.retire(user_id, store.rows(user_id), '')", "looked the old values up after"),
+        (f"{CHECK} => ", "refuses this and names importance"),
+        (f"{CHECK} => check_memory(user_id, text, kind, importance, slot, ttl_days)", "two ids, its letters"),
+        (f"{CHECK} => pass ;; {RETIRE} => {CHECK}\n    {RETIRE}", "check before you write"),
+        (f"{RETIRE} => ", "Baner is still there"),
+        (f"{NAMED} => memory_id = old[0].memory_id if old else new_id()", "the id of the old one"),
+        (f"{NAMED} => {NAMED}\n    store.retire(user_id, old, '') ;; {RETIRE} => ", "For a moment Rohan"),
+        ('store.rows(user_id, {"slot": slot}) if slot => store.rows(user_id) if slot', "His delivery time"),
+        (f"{RETIRE} => {RETIRE}\n    for name in store.memories.get(where={{'slot': slot}})['ids']:\n"
+         "        if slot and name != memory_id:\n            store.memories.delete([name])",
+         "Sunita's address went"),
+        (f"{RETIRE} => for memory in old:\n        store.memories.delete([memory.memory_id])",
+         "without a trace"),
+        (f"1 + {HIGHEST} => 1", "one above the old"),
+        (f"{HIGHEST} => (old[0].generation if old else 0)", "one above the *highest*"),
+        ("retire(user_id, old, => retire(user_id, old[-1:],", "not all of them are retired"),
+        (" if slot else [] => ", "An empty slot is no slot"),
+        (f"{NAMED} => for memory in store.rows(user_id):\n        if memory.text == text:\n"
+         f"            return memory.memory_id\n    {NAMED}", "The same words came"),
+    ],
+    "09-recall": [
+        ("[memory.text for memory in pins] +  => ", "had to compete and lost"),
+        ("scored[:k] => scored[:max(0, k - len(pins))]", "used up the place"),
+        ("[memory.text for memory in pins] + [memory.text for _, memory in scored[:k]] => "
+         "[memory.text for _, memory in scored[:k]] + [memory.text for memory in pins]", "Pins come first"),
+        ("live if memory.importance < SAFETY => live", "came back twice"),
+        ("for memory in pins => for memory in pins[::-1]", "the oldest first"),
+        ("pins = [memory for memory in live => pins = [memory for memory in store.rows(user_id)",
+         "Pinned or not"),
+        ("live if memory.importance < => store.rows(user_id) if memory.importance <",
+         "out of the ranking, too"),
+        ("cosine), others => 1 - cosine), others", "turns it round"),
+        ("score(others[name], cosine) => cosine", "You took the k nearest"),
+        ("overfetch) + spare => 5) + spare", "score `overfetch` of them at least"),
+        ("max(k, overfetch) => max(k, 10)", "says how many to score"),
+        ("max(k, overfetch) => overfetch", "fetch k of them at least"),
+        (" + spare => ", "nothing was left to rank"),
+        ("- len(others) => - len(others) - len(pins)", "were all pins"),
+        ("if name in others => if name in others and others[name].text not in [pin.text for pin in pins]",
+         "told memories apart by their text"),
+        ("in scored[:k] => in list({m.text: (s, m) for s, m in scored}.values())[:k]", "what occurs twice"),
+        ('check_whole("k", k) => ', "A slice to -1"),
+    ],
+}
+
+FIELD = "the error still names the field"
+COLUMNS = "the two lists that Chroma gives are of one length"
+ENOUGH = "`overfetch` at least are scored: more take longer, and lose nothing"
+SPARED: dict[str, dict[str, str]] = {
+    "09-where": {
+        "return conditions[0] if conditions => return conditions[-1] if conditions":
+            "of one condition, the first is the last",
+    },
+    "09-topic-sweep": {
+        "rows['metadatas'], strict=True) => rows['metadatas'])": COLUMNS,
+        "rows['metadatas'], strict=True) => rows['metadatas'], strict=False)": COLUMNS,
+        "check_id('user_id', user_id)}, => check_id('user_idX', user_id)},": FIELD,
+        "check_id('topic', topic)}) => check_id('topicX', topic)})": FIELD,
+    },
+    "09-recall": {
+        "overfetch: int=10) -> list[str]: => overfetch: int=11) -> list[str]:": ENOUGH,
+        "overfetch: int=10) -> list[str]: => overfetch: int=20) -> list[str]:": ENOUGH,
+        "len(store.rows(user_id)) - len(others) => len(store.rows(user_id)) + len(others)": ENOUGH,
+    },
+}
+# fmt: on
