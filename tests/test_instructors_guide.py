@@ -24,9 +24,20 @@ SECTIONS = {
 
 
 def said(lesson: str) -> str:
-    """All that the checks of a lesson can say, with single spaces; what is filled in stands as …."""
-    tree = ast.parse((ROOT / "course" / "lessons" / f"lesson_{lesson}.py").read_text(encoding="utf-8"))
-    texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    """All that the checks of a lesson can say, with single spaces; what is filled in stands as ….
+
+    What a lesson imports from beside it, such as the attacks of 02, counts as the lesson's.
+    """
+    folder = ROOT / "course" / "lessons"
+    tree = ast.parse((folder / f"lesson_{lesson}.py").read_text(encoding="utf-8"))
+    sources = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    beside = {name.rpartition(".")[2] for name in sources if name.startswith("course.lessons.")}
+    trees = [
+        tree,
+        *(ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")) for name in sorted(beside)),
+    ]
+    nodes = [node for each in trees for node in ast.walk(each)]
+    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return " ".join(" ".join(texts).split())
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course.check import Cases, Function, Mistake, Shown, call, exercise, refused
+from course.pictures.explorer import Bucket, Features, compare
 from course.pictures.views import BLUE, GREY, ORANGE, Picture, as_picture, new_figure
 from memlab.embedding import UNSPACED
 
@@ -247,8 +249,6 @@ def _(case: Cases, hash_embed: Function) -> None:
 
 # --- What the lesson shows, in colours that all eyes tell apart, each with a label or a hatch -------------
 
-Features = Mapping[str, float]
-
 
 def unspaced(character: str) -> bool:
     """True for a character of a script that puts no spaces between words: Thai, Khmer, kana, Han, …
@@ -271,11 +271,11 @@ def exact_cosine(a: Features, b: Features) -> float:
     return sum(weight * b.get(feature, 0.0) for feature, weight in a.items()) / lengths if lengths else 0.0
 
 
+KINDS = {"said by both": (BLUE, None), "collision": (ORANGE, "////"), "alone": (GREY, None)}
+
+
 def bucket_picture(
-    above: tuple[str, Features],
-    below: tuple[str, Features],
-    bucket: Callable[[str, int], int],
-    dim: int = 256,
+    above: tuple[str, Features], below: tuple[str, Features], bucket: Bucket, dim: int = 256
 ) -> Picture:
     """Two texts' features in their buckets, one text above the line and one below.
 
@@ -283,25 +283,46 @@ def bucket_picture(
     different features met in one bucket it is orange and hatched.
     """
     (text_a, a), (text_b, b) = above, below
-    bars_a, bars_b = _in_buckets(a, bucket, dim), _in_buckets(b, bucket, dim)
+    found = compare(a, b, bucket, dim)
+    met = {meeting.bucket: meeting for meeting in found.meetings}
     figure = new_figure(11, 4.2)
     axes = figure.add_subplot()
-    for side, bars, other in ((1, bars_a, bars_b), (-1, bars_b, bars_a)):
-        for index, found in bars.items():
-            kind = _meeting(found, other.get(index, {}))
-            _draw_bar(axes, index, side * sum(found.values()), kind, dim)
-            if kind:
-                _name(axes, index, side, found, dim)
-    total, real = _contributions(a, b, bars_a, bars_b)
-    chance = round(total, 3) - round(real, 3)
-    title = f"cosine {total:.3f}  =  {real:.3f} said by both  +  {chance:.3f} collisions"
-    _finish_buckets(axes, title, text_a, text_b, dim)
-    return as_picture(figure, f"{text_a!r} above, {text_b!r} below, in {dim} buckets: {title}.")
+    for side, upright, bars in ((1, "bottom", found.above), (-1, "top", found.below)):
+        for index, weight in bars.items():
+            _draw_bar(axes, index, side * weight, met[index].kind if index in met else "alone", dim)
+            if index in met:
+                names = " ".join(met[index].above if side > 0 else met[index].below)
+                place = {"rotation": 90, "ha": "center", "va": upright}
+                axes.text(index, side * (weight + 0.06), names, fontsize=8, family="monospace", **place)
+    _finish_buckets(axes, found.title, text_a, text_b, dim)
+    return as_picture(figure, f"{text_a!r} above, {text_b!r} below, in {dim} buckets: {found.title}.")
 
 
-def collision_picture(features: set[str], bucket: Callable[[str, int], int], dims: Sequence[int]) -> Picture:
+def _draw_bar(axes: Any, index: int, height: float, kind: str, dim: int) -> None:
+    colour, hatch = KINDS[kind]
+    edge = "white" if hatch else colour
+    axes.bar(index, height, width=max(0.8, dim / 200), color=colour, hatch=hatch, edgecolor=edge)
+
+
+def _finish_buckets(axes: Any, title: str, text_a: str, text_b: str, dim: int) -> None:
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xlim(-dim / 100, dim + dim / 100)
+    axes.set_ylim(-2.3, 2.3)
+    axes.set_yticks([-1, 0, 1], ["1", "0", "1"])
+    axes.set_ylabel("weight")
+    axes.set_xlabel("bucket")
+    axes.set_title(title, loc="left", fontsize=11)
+    for text, height, upright in ((text_a, 2.2, "top"), (text_b, -2.2, "bottom")):
+        axes.text(0, height, text, va=upright, fontsize=10, style="italic", bbox={"color": "white", "pad": 1})
+    for kind, (colour, hatch) in KINDS.items():
+        axes.bar([0], [0], color=colour, hatch=hatch, edgecolor="white", label=kind)
+    axes.legend(loc="upper right", ncols=3, frameon=False, fontsize=9)
+
+
+def collision_picture(features: set[str], bucket: Bucket, dims: Sequence[int]) -> Picture:
     """How many of `features` do not have their bucket to themselves, for each number of buckets."""
-    shares = [_crowded(features, bucket, dim) / len(features) for dim in dims]
+    counts = [Counter(bucket(feature, dim) for feature in features) for dim in dims]
+    shares = [sum(n for n in count.values() if n > 1) / len(features) for count in counts]
     steps = [min(dims) * (max(dims) / min(dims)) ** (step / 100) for step in range(101)]
     chance = [1 - (1 - 1 / dim) ** (len(features) - 1) for dim in steps]
     figure = new_figure(8, 3.6)
@@ -317,8 +338,8 @@ def collision_picture(features: set[str], bucket: Callable[[str, int], int], dim
     axes.set_xlabel("buckets (dim)")
     axes.set_title(f"{len(features)} features: how many share their bucket", loc="left", fontsize=11)
     axes.legend(frameon=False)
-    counts = ", ".join(f"{share:.0%} at {dim}" for dim, share in zip(dims, shares, strict=True))
-    return as_picture(figure, f"Share of {len(features)} features that share a bucket: {counts}.")
+    listed = ", ".join(f"{share:.0%} at {dim}" for dim, share in zip(dims, shares, strict=True))
+    return as_picture(figure, f"Share of {len(features)} features that share a bucket: {listed}.")
 
 
 def heatmaps(texts: Sequence[str], embedders: Mapping[str, Function], cosine: Function) -> Picture:
@@ -341,69 +362,3 @@ def heatmaps(texts: Sequence[str], embedders: Mapping[str, Function], cosine: Fu
     return as_picture(
         figure, f"Similarity of {len(texts)} sentences to each other: {' and '.join(embedders)}."
     )
-
-
-def _in_buckets(
-    features: Features, bucket: Callable[[str, int], int], dim: int
-) -> dict[int, dict[str, float]]:
-    found: dict[int, dict[str, float]] = {}
-    for feature, weight in features.items():
-        found.setdefault(bucket(feature, dim), {})[feature] = weight
-    return found
-
-
-def _meeting(mine: Features, other: Features) -> str:
-    if not other:
-        return ""
-    return "said by both" if mine.keys() & other.keys() else "collision"
-
-
-def _contributions(
-    a: Features, b: Features, bars_a: Mapping[int, Features], bars_b: Mapping[int, Features]
-) -> tuple[float, float]:
-    """The cosine of two hashed texts, and the part of it that features common to both bring."""
-    lengths = _length(bars_a) * _length(bars_b) or 1.0
-    total = sum(sum(bars_a[i].values()) * sum(bars_b[i].values()) for i in bars_a.keys() & bars_b.keys())
-    return total / lengths, sum(a[feature] * b[feature] for feature in a.keys() & b.keys()) / lengths
-
-
-def _length(bars: Mapping[int, Features]) -> float:
-    return math.sqrt(sum(sum(found.values()) ** 2 for found in bars.values()))
-
-
-def _crowded(features: set[str], bucket: Callable[[str, int], int], dim: int) -> int:
-    found = _in_buckets(dict.fromkeys(features, 1.0), bucket, dim)
-    return sum(len(together) for together in found.values() if len(together) > 1)
-
-
-def _draw_bar(axes: Any, index: int, height: float, kind: str, dim: int) -> None:
-    colour = {"said by both": BLUE, "collision": ORANGE, "": GREY}[kind]
-    hatch = "////" if kind == "collision" else None
-    width = max(0.8, dim / 200)
-    axes.bar(index, height, width=width, color=colour, hatch=hatch, edgecolor="white" if hatch else colour)
-
-
-def _name(axes: Any, index: int, side: int, found: Features, dim: int) -> None:
-    height = side * (sum(found.values()) + 0.06)
-    names = " ".join(sorted(found))
-    upright = "bottom" if side > 0 else "top"
-    axes.text(index, height, names, rotation=90, ha="center", va=upright, fontsize=8, family="monospace")
-
-
-def _finish_buckets(axes: Any, title: str, text_a: str, text_b: str, dim: int) -> None:
-    axes.axhline(0, color="black", linewidth=0.8)
-    axes.set_xlim(-dim / 100, dim + dim / 100)
-    axes.set_ylim(-2.3, 2.3)
-    axes.set_yticks([-1, 0, 1], ["1", "0", "1"])
-    axes.set_ylabel("weight")
-    axes.set_xlabel("bucket")
-    axes.set_title(title, loc="left", fontsize=11)
-    for text, height, upright in ((text_a, 2.2, "top"), (text_b, -2.2, "bottom")):
-        axes.text(0, height, text, va=upright, fontsize=10, style="italic", bbox={"color": "white", "pad": 1})
-    for kind, colour, hatch in (
-        ("said by both", BLUE, None),
-        ("collision", ORANGE, "////"),
-        ("alone", GREY, None),
-    ):
-        axes.bar([0], [0], color=colour, hatch=hatch, edgecolor="white", label=kind)
-    axes.legend(loc="upper right", ncols=3, frameon=False, fontsize=9)
