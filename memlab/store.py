@@ -58,7 +58,7 @@ def visible_to(
 
     A caller sees their own user-scoped memories, those of the one session they name, and the app's.
     Without a session no session-scoped memory is visible. Ids are compared as they are: never as
-    patterns, never folded. Raises ValueError or TypeError for a missing owner or an unknown scope.
+    patterns, never folded. Raises ValueError or TypeError for what is no id, and for an unknown scope.
 
     Example:
     >>> visible_to("u_ada", "concierge", ["app"], None)[0]

@@ -11,6 +11,7 @@ from strategies import HOSTILE_TEXTS, any_text, refusal
 
 from benchmarks.embedding import published
 from memlab.embedding import STOPWORDS, cosine, hash_embed, words
+from solutions import embedding as plain
 
 VOCABULARY = ["The", "user", "follows", "a", "vegetarian", "diet.", "2", "diets,", "DIETARY", "flight-seat"]
 ascii_text = st.one_of(
@@ -108,3 +109,10 @@ def test_likeness_is_mutual_and_at_most_one(one: str, other: str) -> None:
     a, b = hash_embed(one), hash_embed(other)
     assert cosine(a, b) == cosine(b, a)
     assert -1e-9 <= cosine(a, b) <= 1 + 1e-9
+
+
+@given(st.one_of(ascii_text, any_text), st.sampled_from([256, 1, 2, 7, 1000]))
+@example("我叫 Ａda's café cafe\u0301 茶・酒 ฿50 🎂🎂 3\u20dd \ud800", 256)
+def test_the_plain_version_of_notebook_01_gives_the_same_words_and_bits(text: str, dim: int) -> None:
+    assert plain.words(text) == words(text)
+    assert plain.hash_embed(text, dim) == hash_embed(text, dim)

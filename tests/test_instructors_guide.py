@@ -24,9 +24,17 @@ SECTIONS = {
 
 
 def said(lesson: str) -> str:
-    """All that the checks of a lesson can say, with single spaces; what is filled in stands as …."""
-    modules = sorted((ROOT / "course" / "lessons").glob(f"lesson_{lesson}*.py"))
-    nodes = [node for module in modules for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))]
+    """All that the checks of a lesson can say, with single spaces; what is filled in stands as ….
+
+    What a lesson imports from beside it, such as the attacks of 02, counts as the lesson's.
+    """
+    folder = ROOT / "course" / "lessons"
+    files = sorted(folder.glob(f"lesson_{lesson}*.py"))
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    sources = [n.module or "" for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    beside = {name.rpartition(".")[2] for name in sources if name.startswith("course.lessons.")}
+    trees += [ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")) for name in sorted(beside)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
     texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return " ".join(" ".join(texts).split())
 
