@@ -7,7 +7,6 @@ A model may take the decision in place of `decide`; what it may not do, code ref
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,13 +24,13 @@ from memlab.records import (
     starting_confidence,
 )
 from memlab.store import MemoryStore
-from solutions.extraction import rule_extract
+from memlab.text import fold
+from solutions.extraction import read_reply, rule_extract
 from solutions.given.ask import ask
 from solutions.given.model_decides import (
     Decision,
     DecisionFailed,
     fenced,
-    read_decision,
     render_decision,
 )
 from solutions.given.operations import check_parts, nothing_learned, target_of, unheard
@@ -385,7 +384,7 @@ def learn(
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".!")
+    return " ".join(fold(text).split()).rstrip(".!")
 
 
 # --- the same decision by a model, fenced by code -----------------------------------------------------
@@ -412,7 +411,7 @@ def llm_decide(
         return decide(candidate, affected, source)
     prompt = render_decision(candidate, affected, source)
     text = ask(client, prompt, Decision, model=model, max_tokens=1024, failure=DecisionFailed)
-    proposal = read_decision(text)
+    proposal = read_reply(text, Decision, DecisionFailed)
     return fenced(proposal, objection(proposal, candidate, affected, source), candidate)
 
 

@@ -20,7 +20,8 @@ from course.model_server import (
 from memlab.records import Candidate, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import decide, learn, llm_decide
-from solutions.given.model_decides import DecisionFailed, read_decision
+from solutions.extraction import read_reply
+from solutions.given.model_decides import Decision, DecisionFailed
 
 VEGETARIAN = MemoryRecord(
     "The user follows a vegetarian diet.",
@@ -211,7 +212,7 @@ def test_a_failed_decision_leaves_the_store_as_it_was() -> None:
 
 def test_prose_and_fences_around_the_decision_do_not_matter() -> None:
     reply = f"Here you go {{really}}:\n```json\n{json.dumps(GOOD)}\n```\nHope it helps!"
-    assert read_decision(reply).target_id == "mem_vegetarian"
+    assert read_reply(reply, Decision).target_id == "mem_vegetarian"
 
 
 def test_a_text_in_a_memory_cannot_pose_as_another_line_of_the_prompt() -> None:

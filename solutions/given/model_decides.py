@@ -6,10 +6,9 @@ Whether its proposal is carried out, `solutions.consolidation.objection` says; n
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from memlab.records import ACTIONS, Action, Candidate, MemoryRecord, Operation, Source, check_text
 from solutions.given.ask import ReplyFailed
@@ -52,10 +51,6 @@ class DecisionFailed(ReplyFailed):
     """The model's reply could not be read. That is not the same as "nothing to do"."""
 
 
-OBJECT = re.compile(r'\{(?=\s*["}])')
-"""Where a JSON object may begin: other braces are not tried, or a reply of braces alone takes seconds."""
-
-
 def render_decision(candidate: Candidate, affected: list[MemoryRecord], source: Source) -> str:
     """DECISION_PROMPT with the memories and the candidate, each as a line of JSON that no text can fake."""
     rows: list[dict[str, Any]] = [
@@ -71,33 +66,6 @@ def render_decision(candidate: Candidate, affected: list[MemoryRecord], source: 
     rows.append({"new_fact": vars(candidate), "source": source.source_type})
     lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     return DECISION_PROMPT.replace("{lines}", lines)
-
-
-def read_decision(reply: str) -> Decision:
-    """The first JSON object in a model's reply that is a decision; prose and fences around it do not matter.
-
-    Raises DecisionFailed when there is none, as in a truncated reply.
-
-    Example:
-    >>> read_decision('Sure! {"action": "NOOP", "target_id": 7, "content": "Vegan.", "reason": "old"}').reason
-    'old'
-    """
-    problem, written = "no JSON object in it", len(reply.rstrip())
-    brace = OBJECT.search(reply)
-    while brace:
-        try:
-            value, end = json.JSONDecoder().raw_decode(reply, brace.start())
-            return Decision.model_validate(value)
-        except ValidationError as error:
-            problem = f"{error.errors()[0]['loc']}: {error.errors()[0]['msg']}"
-        except json.JSONDecodeError as error:
-            # What stands inside an object that the reply's end cuts off is not the answer.
-            cut_off = error.pos >= written or error.msg.startswith("Unterminated")
-            problem, end = str(error), len(reply) if cut_off else brace.end()
-        except RecursionError as error:
-            problem, end = str(error), len(reply)
-        brace = OBJECT.search(reply, end)
-    raise DecisionFailed(f"reply={reply[:80]!r} does not hold a decision as JSON ({problem}); ask again")
 
 
 def fenced(proposal: Decision, objection: str | None, candidate: Candidate) -> Operation:
