@@ -16,20 +16,21 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from memlab import clock
-from memlab.fields import MAX_CONTENT as MAX_CONTENT
-from memlab.fields import MAX_ID as MAX_ID
-from memlab.fields import Check, check_excerpt, check_extra, check_time, choice, optional
-from memlab.fields import check_bool as check_bool
-from memlab.fields import check_fraction as check_fraction
-from memlab.fields import check_id as check_id
-from memlab.fields import check_kind as check_kind
-from memlab.fields import check_list as check_list
-from memlab.fields import check_number as check_number
-from memlab.fields import check_owner as check_owner
-from memlab.fields import check_positive as check_positive
-from memlab.fields import check_text as check_text
-from memlab.fields import check_whole as check_whole
-from memlab.fields import one_of as one_of
+from memlab.fields import (
+    MAX_CONTENT,
+    Check,
+    check_bool,
+    check_excerpt,
+    check_extra,
+    check_fraction,
+    check_id,
+    check_list,
+    check_positive,
+    check_text,
+    check_time,
+    choice,
+    optional,
+)
 
 SourceType = Literal["bootstrapped", "user_explicit", "user_implicit", "tool_output"]
 Scope = Literal["user", "session", "app"]

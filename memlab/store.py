@@ -22,8 +22,7 @@ from memlab.embedding import Embedder, hash_embed
 from memlab.engine.blocks import COLUMNS, Block, BlockCache, Floats, Matches
 from memlab.engine.conversations import Conversations, said_by
 from memlab.engine.database import Database, StoreError
-from memlab.engine.vectors import adopt, make_anew, unit_vector
-from memlab.engine.vectors import identity_of as identity_of
+from memlab.engine.vectors import adopt, identity_of, make_anew, unit_vector
 from memlab.fields import check_id, check_kind, check_owner
 from memlab.records import SCOPES, MemoryRecord
 

@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from memlab.records import MemoryRecord, check_id, check_whole, one_of
+from memlab.fields import check_id, check_whole, one_of
+from memlab.records import MemoryRecord
 from memlab.store import MemoryStore
 from solutions.forgetting import tombstone
 

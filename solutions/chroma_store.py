@@ -30,9 +30,11 @@ from chromadb.api.models.Collection import Collection
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
 from memlab.engine.blocks import Floats, Matches
+from memlab.engine.vectors import identity_of
+from memlab.fields import check_id, check_kind, check_owner
 from memlab.messages import news, read_messages
-from memlab.records import SCOPES, Conversation, MemoryRecord, Source, check_id, check_kind, check_owner
-from memlab.store import DEFAULT_SCOPES, MemoryStore, StoreError, check_scopes, identity_of
+from memlab.records import SCOPES, Conversation, MemoryRecord, Source
+from memlab.store import DEFAULT_SCOPES, MemoryStore, StoreError, check_scopes
 from solutions.chroma_tools import where_all, where_any
 from solutions.given.chroma import (
     NO_EMBEDDER,

@@ -9,7 +9,7 @@ from typing import Any
 
 from chromadb.api.models.Collection import Collection
 
-from memlab.records import check_id
+from memlab.fields import check_id
 from solutions.given.chroma import JSON, Metadata, Where, json_text, plain_value
 
 

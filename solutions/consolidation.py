@@ -11,18 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memlab.records import (
-    ACTIONS,
-    TRUST,
-    Candidate,
-    MemoryRecord,
-    Operation,
-    Source,
-    check_fraction,
-    check_kind,
-    check_list,
-    starting_confidence,
-)
+from memlab.fields import check_fraction, check_kind, check_list
+from memlab.records import ACTIONS, TRUST, Candidate, MemoryRecord, Operation, Source, starting_confidence
 from memlab.store import MemoryStore
 from memlab.text import fold
 from solutions.extraction import read_reply, rule_extract

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memlab import clock
+from memlab.fields import check_owner
 from memlab.messages import read_messages
-from memlab.records import MemoryRecord, Operation, Source, check_owner, seed_ids
+from memlab.records import MemoryRecord, Operation, Source, seed_ids
 from memlab.store import MemoryStore
 from solutions.consolidation import learn
 from solutions.forgetting import Revocation, forget_source, regenerate

@@ -12,7 +12,7 @@ import unicodedata
 from itertools import groupby, pairwise
 
 from memlab.embedding import DIM, STOPWORDS, TRIGRAM_WEIGHT, UNSPACED, bucket, trigrams
-from memlab.records import check_whole
+from memlab.fields import check_whole
 from memlab.text import fold
 
 

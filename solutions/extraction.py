@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from memlab.fields import MAX_CONTENT, MAX_ID
 from memlab.messages import read_messages
-from memlab.records import MAX_CONTENT, MAX_ID, Candidate
+from memlab.records import Candidate
 from solutions.given.ask import ReplyFailed, ask
 from solutions.given.guards import (
     ASKS,

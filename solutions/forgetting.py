@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import Candidate, MemoryRecord, Source, check_fraction, check_text
+from memlab.fields import check_fraction, check_text
+from memlab.records import Candidate, MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import (
     CORROBORATION,

@@ -10,17 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from memlab.records import (
-    PINNED,
-    TRUST,
-    MemoryRecord,
-    Source,
-    check_fraction,
-    check_kind,
-    check_list,
-    check_text,
-    one_of,
-)
+from memlab.fields import check_fraction, check_kind, check_list, check_text, one_of
+from memlab.records import PINNED, TRUST, MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import Extractor
 from solutions.extraction import rule_extract, user_texts

@@ -25,23 +25,9 @@ import numpy as np
 
 from memlab import clock
 from memlab.engine.blocks import Matches
+from memlab.fields import check_fraction, check_id, check_kind, check_list, check_text, check_whole, one_of
 from memlab.messages import news, read_messages
-from memlab.records import (
-    TRUST,
-    Candidate,
-    MemoryRecord,
-    Operation,
-    Source,
-    SourceType,
-    check_fraction,
-    check_id,
-    check_kind,
-    check_list,
-    check_text,
-    check_whole,
-    new_id,
-    one_of,
-)
+from memlab.records import TRUST, Candidate, MemoryRecord, Operation, Source, SourceType, new_id
 from memlab.store import MemoryStore
 from solutions import forgetting
 from solutions.consolidation import Extractor, decide, displaced_by, is_exclusive, take_note

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from memlab.records import SCOPES, MemoryRecord, Operation, Source, check_id, check_kind
+from memlab.fields import check_id, check_kind
+from memlab.records import SCOPES, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import Decider, Extractor, decide, displaced_by, is_exclusive, learn, supersede
 from solutions.extraction import rule_extract

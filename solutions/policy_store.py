@@ -16,8 +16,9 @@ from chromadb.api.models.Collection import Collection
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import check_id, check_number, check_text, check_whole, new_id, one_of
-from memlab.store import identity_of
+from memlab.engine.vectors import identity_of
+from memlab.fields import check_id, check_number, check_text, check_whole, one_of
+from memlab.records import new_id
 from solutions.chroma_tools import similarity, to_metadata, where_all
 from solutions.given.chroma import NAME, NO_EMBEDDER, NO_VECTOR, Where, from_metadata, open_collection
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from memlab import clock
 from memlab.embedding import STOPWORDS, words
 from memlab.engine.blocks import Matches
-from memlab.records import PINNED, MemoryRecord, check_kind, check_number, check_whole, one_of
+from memlab.fields import check_kind, check_number, check_whole, one_of
+from memlab.records import PINNED, MemoryRecord
 from memlab.store import DEFAULT_SCOPES, MemoryStore
 
 SATURATION, LENGTH_PENALTY = 1.2, 0.75

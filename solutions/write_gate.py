@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from memlab.records import Candidate, check_id, one_of
+from memlab.fields import check_id, one_of
+from memlab.records import Candidate
 from solutions.consolidation import Extractor
 from solutions.given.disguises import LOOKALIKES, closed_up
 from solutions.given.gate_patterns import (

@@ -36,7 +36,8 @@ from course.acceptance import (
 )
 from memlab import clock
 from memlab.embedding import hash_embed
-from memlab.records import Candidate, MemoryRecord, Source, check_owner
+from memlab.fields import check_owner
+from memlab.records import Candidate, MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions import consolidation
 from solutions.consolidation import similar_memories

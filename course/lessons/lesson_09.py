@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from course.check import Cases, Function, Misconception, Row, call, exercise, refused
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import check_id
+from memlab.fields import check_id
 
 NOON = clock.timestamp("2026-08-06T12:00:00Z", "NOON")
 MARK = "json:"

@@ -14,7 +14,8 @@ from typing import Any
 from course.pictures.views import Picture, as_picture, new_figure
 from course.pictures.widgets import LIVE, panel
 from memlab import clock
-from memlab.records import PINNED, MemoryRecord, check_fraction, check_positive
+from memlab.fields import check_fraction, check_positive
+from memlab.records import PINNED, MemoryRecord
 
 Band = Callable[[float], str]
 """From a confidence, 0..1, to a word such as "high"."""

@@ -17,7 +17,8 @@ from course.pictures.views import Weighting
 from course.scenarios import Person
 from memlab.embedding import Embedder
 from memlab.engine.blocks import Floats, Matches
-from memlab.records import PINNED, check_positive
+from memlab.fields import check_positive
+from memlab.records import PINNED
 
 PARTS = ("relevance", "recency", "importance")
 

@@ -29,7 +29,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
 from chromadb.errors import NotFoundError
 
-from memlab.records import check_kind, check_number
+from memlab.fields import check_kind, check_number
 from memlab.store import StoreError
 
 Metadata = dict[str, Any]

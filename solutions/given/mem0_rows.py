@@ -14,16 +14,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memlab import clock
-from memlab.records import (
-    MAX_CONTENT,
-    TRUST,
-    Candidate,
-    Conversation,
-    MemoryRecord,
-    Source,
-    check_kind,
-    starting_confidence,
-)
+from memlab.fields import MAX_CONTENT, check_kind
+from memlab.records import TRUST, Candidate, Conversation, MemoryRecord, Source, starting_confidence
 
 if TYPE_CHECKING:
     from mem0 import Memory  # type: ignore[import-untyped]

@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from memlab.records import ACTIONS, Action, Candidate, MemoryRecord, Operation, Source, check_text
+from memlab.fields import check_text
+from memlab.records import ACTIONS, Action, Candidate, MemoryRecord, Operation, Source
 from solutions.given.ask import ReplyFailed
 
 DECISION_PROMPT = """\

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from memlab.fields import check_kind
 from memlab.messages import news, read_messages
-from memlab.records import Candidate, MemoryRecord, Operation, Source, check_kind
+from memlab.records import Candidate, MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memlab import clock
-from memlab.records import TRUST, MemoryRecord, Source, check_kind, check_number, check_text, one_of
+from memlab.fields import check_kind, check_number, check_text, one_of
+from memlab.records import TRUST, MemoryRecord, Source
 
 
 def policy_record(

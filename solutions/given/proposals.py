@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from memlab.records import Candidate, check_bool, check_text
+from memlab.fields import check_bool, check_text
+from memlab.records import Candidate
 
 SLOTS = ("", "address", "allergy_self", "delivery_time", "diet", "language", "name", "phone")
 """The facts that have one value at a time; "" is for all others."""

@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
+from memlab.fields import check_list
 from memlab.messages import read_messages
-from memlab.records import Candidate, MemoryRecord, check_list
+from memlab.records import Candidate, MemoryRecord
 from solutions.given.own_words import find_words
 
 Message = dict[str, Any]

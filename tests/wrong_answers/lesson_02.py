@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from memlab import clock
-from memlab.records import TRUST, MemoryRecord, Source, check_fraction, check_id, check_owner
+from memlab.fields import check_fraction, check_id, check_owner
+from memlab.records import TRUST, MemoryRecord, Source
 from memlab.store import check_scopes
 
 Answer = Callable[..., Any]

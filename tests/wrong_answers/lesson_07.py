@@ -10,7 +10,8 @@ from typing import Any
 
 from memlab import clock
 from memlab.embedding import Embedder, hash_embed
-from memlab.records import TRUST, Candidate, MemoryRecord, Source, check_fraction
+from memlab.fields import check_fraction
+from memlab.records import TRUST, Candidate, MemoryRecord, Source
 from memlab.store import MemoryStore
 from solutions.consolidation import Extractor, consolidate, same_fact
 from solutions.extraction import rule_extract

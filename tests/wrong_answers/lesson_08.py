@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memlab.records import check_id, one_of
+from memlab.fields import check_id, one_of
 from solutions.given.disguises import LOOKALIKES
 from solutions.given.gate_patterns import CARD_BRAND, CLAUSES, NAMED_CUSTOMER, NEED, OTHERS, PRIVATE_MATTERS
 from solutions.given.gate_rules import FLAGGED, PRIVATE, STORE, UNREADABLE, Review, Rule, Verdict

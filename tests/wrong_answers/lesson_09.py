@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from memlab import clock
-from memlab.records import check_id, check_whole, new_id
+from memlab.fields import check_id, check_whole
+from memlab.records import new_id
 from solutions.policy_store import check_memory, score
 
 Answer = Callable[..., Any]

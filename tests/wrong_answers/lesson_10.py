@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from memlab import clock
-from memlab.records import Candidate, MemoryRecord, Operation, Source, check_id
+from memlab.fields import check_id
+from memlab.records import Candidate, MemoryRecord, Operation, Source
 from solutions.consolidation import decide, take_note
 from solutions.extraction import ExtractionFailed
 from solutions.given.mem0_rows import new_memory, record_of, rows

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from memlab.records import MemoryRecord, Operation, Source, check_id
+from memlab.fields import check_id
+from memlab.records import MemoryRecord, Operation, Source
 from memlab.store import MemoryStore
 from solutions.capstone import Bill, Usage
 from solutions.consolidation import learn
