@@ -54,6 +54,11 @@ ELSEWHERE = {
     "stepper": "hands messages to functions that are tried themselves, and draws with views",
     "tuner": "offers the questions of the course to choose from",
     "widgets": "frames widgets that others made",
+    **dict.fromkeys(["abilities", "attacks", "policies", "trial"], "try systems with texts of their own"),
+    **dict.fromkeys(["gate_measures", "retrieval_measures", "thresholds"], "measure the course's own data"),
+    **dict.fromkeys(["adas_memories", "small_stores"], "builders of what a check works on"),
+    **dict.fromkeys(["guards", "isolation_attacks", "played_service"], "show or play the course's own texts"),
+    "lesson_04_joints": "checks, which `check` runs",
     **dict.fromkeys([f"lesson_{number:02}" for number in range(12)], "checks, which `check` runs"),
 }
 """Modules of the course that no text from outside reaches, or not here; and why."""

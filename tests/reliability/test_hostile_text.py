@@ -51,6 +51,7 @@ LEFT_OUT = {
     "memlab.engine.database": "takes SQL; the store alone calls it",
     "memlab.engine.conversations": "a part of MemoryStore, tried there",
     "memlab.engine.vectors": "takes what an embedder gave; the store alone calls it",
+    "solutions.forgetting.in_doubt": "regenerate alone calls it, and is tried",
     "solutions.given.regeneration": "regenerate alone calls it, and is tried",
     "solutions.given.screening": "MemorySystem calls it, and is tried",
     "solutions.given.json_in_prose": "read_reply alone calls it, and is tried",
