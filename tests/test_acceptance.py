@@ -527,7 +527,7 @@ BROKEN = [
            extract=lambda given: given or partial(rule_extract, guards=())),
     Broken("provenance", "keeps no words", extract=wordless),
     Broken("provenance", "is as sure of a tool as of its user",
-           patches={"solutions.given.operations.starting_confidence": lambda claimed, source: claimed}),
+           patches={f"{CONSOLIDATION}.starting_confidence": lambda claimed, source: claimed}),
     Broken("provenance", "names the last source only",
            patches={f"{CONSOLIDATION}.take_note": last_source_only}),
     Broken("contradiction", "compares by similarity alone", patches={
