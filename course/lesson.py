@@ -1,6 +1,6 @@
 """A lesson as data: the exercises of a notebook, and the source of their answers.
 
-Answers are read as text, by path: memlab never imports what learners build.
+Answers are read as text, by path: the course never imports what learners build.
 """
 
 from __future__ import annotations
