@@ -12,12 +12,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from chromadb.errors import InternalError
 from contract import ADAS, FISH, VEGETARIAN, contents, fact
 from pipeline import ADA, Teller, frozen
 
 from memlab.store import StoreError
 from solutions import chroma_store
 from solutions.chroma_store import BytesRemain, ChromaMemoryStore
+from solutions.given import chroma
 from solutions.given.chroma import folder_client, folder_holding, local_server, purge, server_client
 from solutions.policy_store import PolicyStore
 
@@ -113,6 +115,42 @@ def test_erasing_on_a_server_says_what_remains_and_the_operator_can_remove_it(tm
     assert folder_holding(tmp_path, "qzx4321jv") == []
     with local_server(tmp_path) as port, warnings.catch_warnings():
         assert contents(ChromaMemoryStore(server_client(port)).owned("u_bo")) == [ADAS]
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "asked"),
+    [
+        ("/c/get", "Nothing found on disk", 3),
+        ("/c/query", "Error executing plan: Nothing found on disk", 3),
+        ("/c/count", "Nothing found on disk", 3),
+        ("/c/upsert", "Nothing found on disk", 1),
+        ("/c/get", "the disk is full", 1),
+    ],
+)
+def test_only_a_read_that_a_writing_server_could_not_answer_is_asked_again(
+    path: str, said: str, asked: int
+) -> None:
+    calls: list[str] = []
+
+    def ask(method: str, path: str) -> str:
+        calls.append(path)
+        if len(calls) < 3:
+            raise InternalError(said)
+        return "found"
+
+    with suppress(InternalError):
+        assert chroma._asking_again(ask)("POST", path) == "found"
+    assert len(calls) == asked
+
+
+def test_a_read_that_never_succeeds_ends_in_the_servers_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chroma, "HICCUP", 0.1)
+
+    def ask(method: str, path: str) -> str:
+        raise InternalError("Nothing found on disk")
+
+    with pytest.raises(InternalError, match="Nothing found on disk"):
+        chroma._asking_again(ask)("POST", "/c/get")
 
 
 def test_an_intent_of_a_process_that_may_be_at_work_is_left_alone_for_a_while(

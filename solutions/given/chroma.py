@@ -27,7 +27,7 @@ import chromadb
 from chromadb.api import ClientAPI
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
-from chromadb.errors import NotFoundError
+from chromadb.errors import InternalError, NotFoundError
 
 from memlab.fields import check_kind, check_number
 from memlab.store import StoreError
@@ -43,6 +43,8 @@ NO_EMBEDDER, NO_VECTOR = ("none", 1), [1.0]
 JSON = "json:"
 COPY = ".copy"
 START_SECONDS = 60.0
+HICCUP = 10.0
+"""Seconds that a server may say that an index is not on its disk before we believe it."""
 CHROMA = "import sys, chromadb_rust_bindings as chroma; chroma.cli(['chroma', *sys.argv[1:]])"
 """What the command `chroma` runs, without the imports that make it start slowly."""
 
@@ -88,8 +90,14 @@ def folder_client(path: str | os.PathLike[str]) -> ClientAPI:
 
 
 def server_client(port: int, host: str = "127.0.0.1") -> ClientAPI:
-    """A client of the server that `chroma run --path FOLDER --port PORT` has started."""
-    return chromadb.HttpClient(host, port, settings=quiet())
+    """A client of the server that `chroma run --path FOLDER --port PORT` has started.
+
+    A read that meets the server while it writes an index down is asked again, for HICCUP seconds at most.
+    """
+    client = chromadb.HttpClient(host, port, settings=quiet())
+    server: Any = client._server  # type: ignore[attr-defined]  # what all its collections ask
+    server._make_request = _asking_again(server._make_request)
+    return client
 
 
 @contextmanager
@@ -299,6 +307,29 @@ def rewrite(
 def find_leftover(client: ClientAPI, name: str) -> bool:
     """True if a rewriting of `name` was cut short before it was complete."""
     return name + COPY in _names(client.list_collections())
+
+
+def _asking_again(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """`ask`, which sends a request, and sends it again where a read fails on a server that is writing.
+
+    The server looks for an index in the moment between its being planned and its being there, and calls that
+    an internal error (chroma-core/chroma #4212). Only reads are repeated: to ask twice changes nothing.
+    """
+
+    def asked(method: str, path: str, **body: Any) -> Any:
+        deadline = time.monotonic() + HICCUP
+        while True:
+            try:
+                return ask(method, path, **body)
+            except InternalError as error:
+                passing = path.endswith(("/get", "/query", "/count")) and "Nothing found on disk" in str(
+                    error
+                )
+                if not passing or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    return asked
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
